@@ -1,0 +1,74 @@
+"""What an agent may call, and under which circumstances."""
+
+from collections.abc import Callable
+from threading import Event
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+
+from agents.credentials import env_of
+from agents.models import Agent, AgentTool
+from agents.models.agent_tool import Approval
+from config.lib.types import JsonObject
+from registry.context import CallContext
+from registry.loading import load_specs
+from registry.models import Tool
+from registry.models.invocation import Caller
+from registry.selectors import tools_usable_by
+from registry.toolset import Toolset
+
+
+def linked_tools(agent: Agent, user: User) -> QuerySet[Tool]:
+    """Return the agent's linked tools that this person may use and the agent does not deny."""
+    allowed = AgentTool.objects.filter(agent=agent, approval=Approval.ALLOW)
+    return tools_usable_by(user).filter(pk__in=allowed.values("tool")).order_by("wire_name", "pk")
+
+
+def linked_toolset(agent: Agent, user: User) -> Toolset:
+    """Return the specs of the linked tools, each at the version its link pins."""
+    pins = dict(AgentTool.objects.filter(agent=agent).values_list("tool_id", "pinned_version"))
+    return Toolset(load_specs(linked_tools(agent, user), pins))
+
+
+def denied_by(agent: Agent) -> Callable[[UUID], bool]:
+    """Return the predicate that says which tools the agent's links deny, read at each call."""
+
+    def denied(tool_id: UUID) -> bool:
+        return AgentTool.objects.filter(
+            agent=agent, tool_id=tool_id, approval=Approval.DENY
+        ).exists()
+
+    return denied
+
+
+def presets_of(agent: Agent) -> Callable[[UUID], JsonObject]:
+    """Return the function that reads the arguments a link always sends."""
+
+    def presets(tool_id: UUID) -> JsonObject:
+        link = AgentTool.objects.filter(agent=agent, tool_id=tool_id).first()
+        return link.config if link else {}
+
+    return presets
+
+
+def agent_context(
+    agent: Agent,
+    user: User,
+    *,
+    caller: Caller,
+    cancel: Event | None = None,
+    turn_id: UUID | None = None,
+) -> CallContext:
+    """Return the circumstances of calls that this agent makes for this person."""
+    return CallContext(
+        user=user,
+        caller=caller,
+        scopes=frozenset(agent.scopes),
+        env=env_of(user, agent),
+        denied=denied_by(agent),
+        presets=presets_of(agent),
+        cancel=cancel or Event(),
+        agent_id=agent.pk,
+        turn_id=turn_id,
+    )

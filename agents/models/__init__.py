@@ -1,0 +1,6 @@
+from agents.models.agent import Agent
+from agents.models.agent_tool import AgentTool
+from agents.models.api_token import ApiToken
+from agents.models.credential import Credential
+
+__all__ = ["Agent", "AgentTool", "ApiToken", "Credential"]

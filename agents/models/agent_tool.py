@@ -1,0 +1,36 @@
+"""Which tools an agent always carries."""
+
+from django.db import models
+
+from agents.models.agent import Agent
+
+
+class Approval(models.TextChoices):
+    ALLOW = "allow", "Allow"
+    DENY = "deny", "Deny"
+
+
+class AgentTool(models.Model):
+    """The link of a tool to an agent, with what this agent says of it."""
+
+    agent = models.ForeignKey(Agent, on_delete=models.CASCADE, related_name="links")
+    tool = models.ForeignKey("registry.Tool", on_delete=models.PROTECT, related_name="+")
+    config = models.JSONField(
+        default=dict, blank=True, help_text="Arguments that this agent always sends."
+    )
+    pinned_version = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Empty: always the current version."
+    )
+    approval = models.CharField(max_length=16, choices=Approval, default=Approval.ALLOW)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["agent", "tool"], name="agent_tool_unique"),
+            models.CheckConstraint(
+                condition=models.Q(approval__in=Approval.values), name="agent_tool_approval_known"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.agent_id} → {self.tool_id}"

@@ -1,0 +1,57 @@
+"""Which agents, credentials and tokens a person sees."""
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+
+from agents.models import Agent, AgentTool, ApiToken, Credential
+from agents.models.agent import AgentVisibility
+from config.lib.errors import NotFound
+
+
+def agents_visible_to(user: User) -> QuerySet[Agent]:
+    """Return a person's own agents and those a team shares with them."""
+    return Agent.objects.filter(
+        Q(owner=user) | Q(visibility=AgentVisibility.TEAM, team__in=user.groups.values("pk"))
+    ).select_related("owner", "team")
+
+
+def agent_visible_to(user: User, slug: str) -> Agent:
+    """Return one agent that a person may talk to, or raise NotFound."""
+    agent = agents_visible_to(user).filter(slug=slug).first()
+    if agent is None:
+        raise NotFound(f"There is no agent “{slug}”, or you may not see it.", "See your agents.")
+    return agent
+
+
+def agent_owned_by(user: User, slug: str) -> Agent:
+    """Return one of a person's own agents, or raise NotFound."""
+    agent = Agent.objects.filter(owner=user, slug=slug).select_related("owner", "team").first()
+    if agent is None:
+        raise NotFound(
+            f"There is no agent “{slug}” among yours.", "Only its owner may change an agent."
+        )
+    return agent
+
+
+def links_of(agent: Agent) -> QuerySet[AgentTool]:
+    """Return the links of an agent with their tools."""
+    return (
+        AgentTool.objects.filter(agent=agent, tool__deleted_at=None)
+        .select_related("tool__package")
+        .order_by("tool__wire_name", "pk")
+    )
+
+
+def credentials_of(user: User) -> QuerySet[Credential]:
+    """Return a person's credentials, without their values."""
+    return (
+        Credential.objects.filter(owner=user)
+        .defer("ciphertext")
+        .select_related("agent")
+        .order_by("name", "pk")
+    )
+
+
+def tokens_of(user: User) -> QuerySet[ApiToken]:
+    """Return a person's API tokens."""
+    return ApiToken.objects.filter(user=user).order_by("-created_at", "pk")

@@ -1,0 +1,153 @@
+"""Every change of agents, their tools and credentials."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils.text import slugify
+
+from agents.credentials import seal
+from agents.models import Agent, AgentTool, Credential
+from agents.models.agent import AgentVisibility
+from agents.models.agent_tool import Approval
+from config.lib.errors import InvalidInput, NotFound
+from config.lib.types import JsonObject
+from registry.loading import load_spec
+from registry.selectors import tools_usable_by
+
+EDITABLE = frozenset(
+    {
+        "name",
+        "description",
+        "instructions",
+        "model",
+        "discovery_mode",
+        "max_found_tools",
+        "scopes",
+        "team",
+        "visibility",
+    }
+)
+ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+LONGEST_SECRET = 10_000
+
+
+def agent_create(owner: User, **fields: Any) -> Agent:
+    """Make an agent; its slug is made from its name and stays."""
+    agent = Agent(owner=owner, slug=_free_slug(fields.get("name", "")))
+    return agent_update(agent, **fields)
+
+
+def agent_update(agent: Agent, **fields: Any) -> Agent:
+    """Change an agent's own fields; raise InvalidInput with a problem for each bad one."""
+    if unknown := sorted(fields.keys() - EDITABLE):
+        raise InvalidInput(f"An agent has no field {', '.join(unknown)}.")
+    for name, value in fields.items():
+        setattr(agent, name, value)
+    if agent.visibility != AgentVisibility.TEAM:
+        agent.team = None
+    elif agent.team is None or not agent.owner.groups.filter(pk=agent.team.pk).exists():
+        raise InvalidInput(
+            "To share an agent, choose one of your own teams.",
+            "Keep it private, or ask an administrator to put you on a team.",
+        )
+    try:
+        agent.full_clean()
+    except ValidationError as error:
+        raise InvalidInput(
+            "The agent could not be saved.",
+            "Correct the named fields.",
+            problems=[
+                {"path": name, "message": " ".join(messages)}
+                for name, messages in error.message_dict.items()
+            ],
+        ) from None
+    agent.save()
+    return agent
+
+
+def agent_delete(agent: Agent) -> None:
+    """Delete an agent with its links and conversations."""
+    agent.delete()
+
+
+def tool_link(
+    agent: Agent,
+    tool_id: UUID,
+    *,
+    config: JsonObject | None = None,
+    pinned_version: int | None = None,
+    approval: Approval = Approval.ALLOW,
+) -> AgentTool:
+    """Link a tool that the agent's owner may use, or change its link."""
+    tool = tools_usable_by(agent.owner).filter(pk=tool_id).first()
+    if tool is None:
+        raise NotFound("There is no such tool, or you may not use it.", "Look in the catalogue.")
+    if pinned_version is not None:
+        load_spec(tool, pinned_version)
+    link, _ = AgentTool.objects.update_or_create(
+        agent=agent,
+        tool=tool,
+        defaults={
+            "config": config or {},
+            "pinned_version": pinned_version,
+            "approval": approval,
+        },
+    )
+    return link
+
+
+def tool_unlink(agent: Agent, tool_id: UUID) -> None:
+    """Take a tool away from an agent; do nothing when it is not linked."""
+    AgentTool.objects.filter(agent=agent, tool_id=tool_id).delete()
+
+
+@transaction.atomic
+def tools_set(agent: Agent, tool_ids: Iterable[UUID]) -> None:
+    """Make these the linked tools; the settings of links that stay are kept."""
+    wanted = set(tool_ids)
+    links = AgentTool.objects.filter(agent=agent)
+    present = set(links.values_list("tool_id", flat=True))
+    # a linked tool that the owner cannot see any more is kept out of the form, not unlinked by it
+    seen = set(
+        tools_usable_by(agent.owner).filter(pk__in=present | wanted).values_list("pk", flat=True)
+    )
+    links.filter(tool_id__in=(present & seen) - wanted).delete()
+    for tool_id in wanted - present:
+        tool_link(agent, tool_id)
+
+
+def credential_set(owner: User, *, name: str, value: str, agent: Agent | None = None) -> Credential:
+    """Store a secret under an environment name, for all of a person's agents or for one."""
+    name = name.strip()
+    if not ENV_NAME.fullmatch(name):
+        raise InvalidInput(
+            f"“{name[:100]}” is not a variable name.",
+            "Use capital letters, digits and underscores, as in EXA_API_KEY.",
+        )
+    if not value or len(value) > LONGEST_SECRET or "\x00" in value:
+        raise InvalidInput(
+            f"A value has 1 to {LONGEST_SECRET:,} characters.", "Paste the key again."
+        )
+    credential, _ = Credential.objects.update_or_create(
+        owner=owner, agent=agent, name=name, defaults={"ciphertext": seal(value)}
+    )
+    return credential
+
+
+def credential_delete(owner: User, credential_id: UUID) -> None:
+    """Delete one of a person's credentials."""
+    Credential.objects.filter(owner=owner, pk=credential_id).delete()
+
+
+def _free_slug(name: str) -> str:
+    base = slugify(name)[:50] or "agent"
+    taken = set(Agent.objects.filter(slug__startswith=base).values_list("slug", flat=True))
+    if base not in taken:
+        return base
+    return next(slug for n in range(2, 10_000) if (slug := f"{base}-{n}") not in taken)
+

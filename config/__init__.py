@@ -1,0 +1,5 @@
+"""Composition root: settings, URLs, Celery, ASGI and the embedded services."""
+
+from config.celery import app as celery_app
+
+__all__ = ["celery_app"]

@@ -1,0 +1,1 @@
+"""The bottom layer: small parts that know no model."""

@@ -1,0 +1,61 @@
+"""The one family of errors that people and programs are shown.
+
+A class says what kind of thing went wrong (`code`, `status`); an instance says what happened
+(`message`), what to do next (`hint`) and the facts (`extra`). The default message is the class's
+docstring, so an error raised bare still reads well.
+"""
+
+from http import HTTPStatus
+from typing import Any, ClassVar
+
+from config.lib.types import JsonObject
+
+
+class DomainError(Exception):
+    """The request could not be carried out."""
+
+    code: ClassVar[str] = "error"
+    status: ClassVar[int] = HTTPStatus.BAD_REQUEST
+    default_hint: ClassVar[str] = ""
+
+    def __init__(self, message: str = "", hint: str = "", **extra: Any) -> None:
+        self.message = message or (self.__doc__ or "").strip()
+        self.hint = hint or self.default_hint
+        self.extra = extra
+        super().__init__(self.message)
+
+    def as_dict(self) -> JsonObject:
+        """Return the wire shape `{code, message, hint, extra}` of `docs/reference/errors.md`."""
+        return {
+            "code": self.code,
+            "message": self.message,
+            "hint": self.hint,
+            "extra": self.extra,
+        }
+
+
+class InvalidInput(DomainError):
+    """The input is not valid."""
+
+    code = "invalid_input"
+
+
+class NotAllowed(DomainError):
+    """You may not do this."""
+
+    code = "not_allowed"
+    status = HTTPStatus.FORBIDDEN
+
+
+class NotFound(DomainError):
+    """There is no such thing, or you may not see it."""
+
+    code = "not_found"
+    status = HTTPStatus.NOT_FOUND
+
+
+class Conflict(DomainError):
+    """Somebody changed this at the same time."""
+
+    code = "conflict"
+    status = HTTPStatus.CONFLICT

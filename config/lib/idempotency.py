@@ -1,0 +1,75 @@
+"""Make a repeated POST harmless: the second one gets the first one's answer.
+
+A client that sends `Idempotency-Key: <any text up to 200 characters>` may send the same request
+again, after a lost connection say, within a day. The key belongs to the person and the address;
+the same key with another body is an error (IETF draft-ietf-httpapi-idempotency-key-header).
+"""
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+from django.core.cache import cache
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from config.lib.errors import Conflict, InvalidInput
+
+KEPT_SECONDS = 24 * 3600
+LONGEST_KEY = 200
+IN_PROGRESS_SECONDS = 330
+"""How long a first request may take before a repeat is let through: the longest run, and more."""
+
+Post = Callable[..., Response]
+
+
+class IdempotencyConflict(Conflict):
+    """This Idempotency-Key belongs to another request."""
+
+    code = "idempotency_conflict"
+
+
+def idempotent(post: Post) -> Post:
+    """Wrap a DRF `post` method so that it honours `Idempotency-Key`."""
+
+    @functools.wraps(post)
+    def wrapped(view: Any, request: Request, *args: Any, **kwargs: Any) -> Response:
+        key = request.headers.get("Idempotency-Key", "")
+        if not key:
+            return post(view, request, *args, **kwargs)
+        if len(key) > LONGEST_KEY:
+            raise InvalidInput(f"An Idempotency-Key has at most {LONGEST_KEY} characters.")
+        slot = _digest(str(request.user.pk), request.path, key)
+        body = _digest(json.dumps(request.data, sort_keys=True, default=str))
+        if not cache.add(slot, {"body": body}, IN_PROGRESS_SECONDS):
+            return _repeated(cache.get(slot) or {}, body)
+        try:
+            response = post(view, request, *args, **kwargs)
+        except BaseException:
+            cache.delete(slot)  # a refused request may be mended and sent again
+            raise
+        kept = {"body": body, "status": response.status_code, "data": response.data}
+        cache.set(slot, kept, KEPT_SECONDS)
+        return response
+
+    return wrapped
+
+
+def _repeated(kept: dict[str, Any], body: str) -> Response:
+    if kept.get("body") != body:
+        raise IdempotencyConflict(
+            "This Idempotency-Key was used with another body.", "Use a new key for a new request."
+        )
+    if "status" not in kept:
+        raise IdempotencyConflict(
+            "The first request with this Idempotency-Key is still being worked on.",
+            "Wait a moment and send it again.",
+        )
+    headers = {"Idempotent-Replayed": "true"}
+    return Response(kept["data"], status=kept["status"], headers=headers)
+
+
+def _digest(*parts: str) -> str:
+    return "idempotency:" + hashlib.sha256("\x1f".join(parts).encode()).hexdigest()

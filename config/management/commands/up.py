@@ -1,0 +1,87 @@
+"""`manage.py up`: the whole product in one terminal."""
+
+import os
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from config import embedded
+from config.embedded.places import var_dir
+from config.supervision import preflight
+from config.supervision.account import USERNAME, create_admin
+from config.supervision.console import Console
+from config.supervision.instance import Instance
+from config.supervision.plan import Listening, Plan, plan
+from config.supervision.supervisor import Supervisor, answers, responds
+
+
+class Command(BaseCommand):
+    """Run web, worker, beat and sandbox with PostgreSQL and Redis, until Ctrl-C."""
+
+    help = "Run the whole product, until Ctrl-C: PostgreSQL, Redis, sandbox, web, worker and beat."
+    requires_system_checks = ()  # `migrate` runs them, once the database is there
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Declare the options; the environment gives their defaults."""
+        environment = os.environ
+        parser.add_argument("--host", default=environment.get("HOST", "127.0.0.1"))
+        parser.add_argument("--port", type=int, default=environment.get("PORT", "8000"))
+        parser.add_argument("--concurrency", type=int, default=2, help="tasks run at once")
+        parser.add_argument("--no-seed", action="store_true", help="make no demonstration data")
+
+    def handle(self, *_: Any, **options: Any) -> None:
+        """Check, prepare, run."""
+        console, listening = Console(), Listening(options["host"], options["port"])
+        instance = Instance()
+        try:
+            instance.claim(listening.url)
+            preflight.check_port(listening.host, listening.port)
+            preflight.provide_bubblewrap(console)
+            preflight.provide_deno(console)
+            prepare(console)
+            everything = plan(console, listening, concurrency=options["concurrency"])
+            supervise(everything, console, listening, seeded=not options["no_seed"])
+        except (preflight.NotReadyError, embedded.EmbeddedServiceError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            console.say("Stopped before everything had started.")
+        finally:
+            instance.release()
+
+
+def prepare(console: Console) -> None:
+    """Start PostgreSQL and Redis; bring the tables and the static files up to date."""
+    console.say(f"Starting PostgreSQL and Redis in {var_dir()}")
+    embedded.ensure()
+    os.environ.setdefault("SANDBOX_SOCKET", str(var_dir() / "sandbox" / "sandboxd.sock"))
+    call_command("migrate", interactive=False, verbosity=1)
+    call_command("collectstatic", interactive=False, verbosity=0)
+    connection.close()
+
+
+def supervise(everything: Plan, console: Console, listening: Listening, *, seeded: bool) -> None:
+    """Run the services; when the web answers, make the first account and say where to go."""
+
+    def opened() -> None:
+        password = create_admin(os.environ.get("OUTFITTER_ADMIN_PASSWORD"))
+        connection.close()
+        console.say()
+        console.say(f"  Outfitter is ready: open {listening.url}")
+        if password:
+            console.say(f"  Sign in as {USERNAME} with the password {password}")
+            console.say("  (it is shown this once; change it under Admin → Change password)")
+        console.say("  Ctrl-C stops it.")
+        console.say()
+
+    sandbox = os.environ["SANDBOX_SOCKET"]
+    Supervisor(
+        everything,
+        console,
+        ready=lambda: responds(listening.reachable, listening.port, "/healthz"),
+        opened=opened,
+        seedable=(lambda: Path(sandbox).exists() and answers(sandbox)) if seeded else None,
+    ).run()

@@ -1,0 +1,60 @@
+"""What every request passes through."""
+
+from collections.abc import Callable
+
+from django.contrib.messages import get_messages
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.utils.cache import patch_vary_headers
+
+from config.lib.errors import DomainError
+from config.lib.htmx import wants_fragment
+
+GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class HtmxMiddleware:
+    """Keep caches honest about fragments, and carry messages along with them."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        patch_vary_headers(response, ("HX-Request",))
+        if self._can_carry_messages(request, response) and get_messages(request):
+            response.write(
+                render_to_string("components/messages.html", {"oob": True}, request=request)
+            )
+        return response
+
+    @staticmethod
+    def _can_carry_messages(request: HttpRequest, response: HttpResponse) -> bool:
+        return (
+            wants_fragment(request)
+            and not response.streaming
+            and response.get("Content-Type", "").startswith("text/html")
+            and "HX-Redirect" not in response
+            and "HX-Location" not in response
+            and "Location" not in response
+        )
+
+
+class DomainErrorMiddleware:
+    """Show an expected error as what it is: a clear message with the right status."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
+        """Answer a DomainError in the form the client asked for."""
+        if not isinstance(error, DomainError):
+            return None
+        if request.accepts("text/html"):
+            template = "components/error.html" if wants_fragment(request) else "error.html"
+            return render(request, template, {"error": error}, status=error.status)
+        return JsonResponse(error.as_dict(), status=error.status)

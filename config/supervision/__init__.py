@@ -1,0 +1,1 @@
+"""`manage.py up`: everything that runs, watched by one process."""

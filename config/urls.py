@@ -1,0 +1,21 @@
+"""Every address of the product."""
+
+from django.contrib import admin
+from django.contrib.auth import views as auth
+from django.urls import include, path
+
+from config import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("healthz", views.healthz, name="healthz"),
+    path("readyz", views.readyz, name="readyz"),
+    path("login/", auth.LoginView.as_view(redirect_authenticated_user=True), name="login"),
+    path("logout/", auth.LogoutView.as_view(), name="logout"),
+    path("admin/", admin.site.urls),
+    path("api/", include("config.api_urls")),
+    path("", include("registry.urls")),
+    path("agents/", include("agents.urls")),
+    path("", include("sequences.urls")),
+    path("chat/", include("chat.urls")),
+]

@@ -1,0 +1,45 @@
+"""What every kind of tool offers."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
+from config.lib.types import JsonObject, JsonValue
+from registry.context import CallContext
+from registry.errors import ToolUnavailable
+from registry.specs import ToolSpec
+
+
+@dataclass(frozen=True, kw_only=True)
+class Output:
+    """What a tool gave back, and what a person may want to see beside it."""
+
+    value: JsonValue
+    details: JsonObject | None = None
+
+
+class Executor(Protocol):
+    """Runs the tools of one kind."""
+
+    def execute(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Output:
+        """Run the tool with arguments that fit its schema; raise ToolError when it fails.
+
+        It must end within `spec.timeout_seconds` and soon after `context.cancel` is set.
+        """
+
+
+@cache
+def executor_for(kind: str) -> Executor:
+    """Return the executor of a kind of tool, imported at its first use."""
+    try:
+        path = settings.TOOL_EXECUTORS[kind]
+    except KeyError:
+        raise ToolUnavailable(
+            f"This installation cannot run tools of kind “{kind}”.",
+            "Add the kind to TOOL_EXECUTORS.",
+        ) from None
+    executor: Executor = import_string(path)()
+    return executor

@@ -1,0 +1,1 @@
+"""Bring tools into the registry: the built-ins, and packages of npm."""

@@ -1,0 +1,65 @@
+"""Keep the catalogue in step with the built-in tools of this release."""
+
+from django.db import transaction
+
+from config.lib.types import JsonObject
+from registry.builtins import BUILTINS, Builtin
+from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.models import Tool
+from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.tool import Health, ToolKind, Visibility
+
+PACKAGE = "outfitter"
+
+
+@transaction.atomic
+def builtins_sync() -> list[Tool]:
+    """Create, update or take out rows until they are what this release has; return the changed.
+
+    A tool whose review a governor changed keeps that. Safe to run at any time and twice at once.
+    """
+    package, _ = locked_package(
+        ecosystem=Ecosystem.BUILTIN,
+        name=PACKAGE,
+        defaults={
+            "description": "The tools that ship with Outfitter.",
+            "review_status": ReviewStatus.APPROVED,
+            "tier": Tier.RICH,
+        },
+    )
+    known = tools_by_export(package)
+    changed = []
+    for builtin in BUILTINS.values():
+        tool, values = known.get(builtin.name), _row_of(builtin)
+        if tool is None or tool.deleted_at or _differs(tool, values):
+            review = {} if tool else {"review_status": ReviewStatus.APPROVED}
+            changed.append(
+                tool_put(
+                    tool,
+                    package,
+                    builtin.name,
+                    {**values, **review},
+                    name=(None, builtin.name),
+                    author=None,
+                    reason="Built in",
+                )
+            )
+    return [*changed, *tools_retire(package, keep=BUILTINS.keys())]
+
+
+def _row_of(builtin: Builtin) -> JsonObject:
+    return {
+        "kind": ToolKind.BUILTIN,
+        "title": builtin.title,
+        "description": builtin.description,
+        "category": builtin.category,
+        "input_schema": dict(builtin.input_schema),
+        "output_schema": dict(builtin.output_schema),
+        "ai_agent": dict(builtin.ai_agent),
+        "visibility": Visibility.PUBLIC,
+        "import_health": Health.HEALTHY,
+    }
+
+
+def _differs(tool: Tool, values: JsonObject) -> bool:
+    return any(getattr(tool, field) != value for field, value in values.items())

@@ -1,0 +1,75 @@
+"""Put together what a tool's row says, from its export and from its declaration."""
+
+import re
+from dataclasses import dataclass
+
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.errors import ImportBroken
+from registry.importing.matching import Match
+from registry.models import Package
+from registry.sandbox.client import Description
+from registry.schemas import check_schema
+
+NO_INPUT: JsonObject = {"type": "object", "properties": {}}
+LONGEST_TITLE = 120
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Described:
+    """Field values of a tool's row, and the error that keeps it from being called, if any."""
+
+    values: JsonObject
+    error: JsonObject | None
+
+
+def described_tool(match: Match, package: Package, description: Description) -> Described:
+    """Describe one tool. The export's real schema wins over the declared parameters."""
+    declared, exported = match.declared, match.exported
+    problem = _problem(match, description)
+    told = storable(exported.description).strip() if exported else ""
+    values: JsonObject = {
+        "title": title_of(match.export),
+        "description": told or (declared.description if declared else "") or package.description,
+        "category": (declared.category if declared else "") or package.category,
+        "input_schema": NO_INPUT,
+        "output_schema": declared.output_schema if declared else None,
+        "ai_agent": declared.ai_agent if declared else {},
+    }
+    if declared and declared.input_schema and not check_schema(declared.input_schema):
+        values["input_schema"] = declared.input_schema
+    if exported:
+        schema = _object_schema(storable(exported.input_schema))
+        if defects := check_schema(schema):
+            problem = f"Its input schema cannot be used: {defects[0].path}: {defects[0].message}"
+        else:
+            values["input_schema"] = schema
+        if exported.output_schema:
+            values["output_schema"] = storable(exported.output_schema)
+    error = ImportBroken(problem, tool=f"{package.name}::{match.export}") if problem else None
+    return Described(values=values, error=error.as_dict() if error else None)
+
+
+def title_of(export: str) -> str:
+    """Make a title of an export's name: `htmlToMarkdownTool` → `Html to markdown`."""
+    words = [word if word.isupper() else word.lower() for word in _WORD.findall(export)]
+    if len(words) > 1 and words[-1] == "tool":
+        words.pop()
+    title = " ".join(words) or export
+    return (title[0].upper() + title[1:])[:LONGEST_TITLE]
+
+
+def _problem(match: Match, description: Description) -> str:
+    """Return why a declared tool has no export."""
+    if match.exported is not None:
+        return ""
+    for problem in description.problems:
+        if problem.export == match.export:
+            return f"“{match.export}” cannot be read: {problem.message}"
+    return match.drift
+
+
+def _object_schema(schema: JsonObject) -> JsonObject:
+    """Say that the input is an object where a schema leaves it unsaid."""
+    return schema if "type" in schema else {"type": "object", **schema}

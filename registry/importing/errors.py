@@ -1,0 +1,65 @@
+"""What can keep a package from being imported."""
+
+from http import HTTPStatus
+
+from config.lib.errors import Conflict, DomainError, InvalidInput, NotAllowed
+
+
+class InvalidPackageName(InvalidInput):
+    """This is not the name of a package."""
+
+    code = "invalid_package_name"
+    default_hint = "Write it as the registry does, such as @scope/name or name."
+
+
+class InvalidPackageVersion(InvalidInput):
+    """This is not a version."""
+
+    code = "invalid_package_version"
+    default_hint = "Write 1.2.3, a range such as ^1.2.0, a tag such as latest, or leave it empty."
+
+
+class PackageExists(Conflict):
+    """The package is here already."""
+
+    code = "package_exists"
+
+
+class PackageNotYours(NotAllowed):
+    """Only who added a package, or a reviewer, may change it."""
+
+    code = "package_not_yours"
+    default_hint = "Ask a reviewer to refresh it from the admin pages."
+
+
+class NoTools(DomainError):
+    """The package has no tools."""
+
+    code = "no_tools"
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    default_hint = (
+        "A tool is an export with `execute` and an input schema, as the AI SDK's `tool()` makes it."
+    )
+
+
+class ImportInterrupted(DomainError):
+    """The import was interrupted before it ended."""
+
+    code = "import_interrupted"
+    status = HTTPStatus.CONFLICT
+    default_hint = "Try again."
+
+
+class QueueUnavailable(DomainError):
+    """The job queue cannot be reached, so the import was not started."""
+
+    code = "queue_unavailable"
+    status = HTTPStatus.CONFLICT
+    default_hint = "See that Redis and the worker run (/readyz names them), then try again."
+
+
+class ImportFailed(DomainError):
+    """The import failed in a way nobody foresaw."""
+
+    code = "import_failed"
+    default_hint = "Try again; if it fails again, the server's log has the details."

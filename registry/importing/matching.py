@@ -1,0 +1,91 @@
+"""Bring together what a package declares and what it exports.
+
+The two drift apart: the real `@tpmjs/tools-recipe-hash@0.2.0` declares `recipeHash` and exports
+`recipeHashTool`. What is meant is found by name, told as a finding, and never guessed at twice.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from registry.manifest import DeclaredTool
+from registry.sandbox.client import DescribedTool
+
+CLOSE_ENOUGH = 0.75
+"""Similarity (difflib's ratio of the bare names) from which two names are near each other."""
+
+_WORDS_WITHOUT_MEANING = re.compile(r"tool$|^default$")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """One tool to be: what is declared of it, what is exported, or both.
+
+    `drift` says in words how the two differ; it is empty when they agree.
+    """
+
+    declared: DeclaredTool | None
+    exported: DescribedTool | None
+    drift: str = ""
+
+    @property
+    def export(self) -> str:
+        """Return the name the tool goes by: the export's, else the declared one."""
+        if self.exported is not None:
+            return self.exported.export
+        return self.declared.export if self.declared else ""
+
+
+def match_tools(
+    declared: Sequence[DeclaredTool], exported: Sequence[DescribedTool]
+) -> list[Match]:
+    """Return every declared tool with its export, then the exports that nobody declared."""
+    by_name = {name: tool for tool in reversed(exported) for name in (*tool.aliases, tool.export)}
+    exact = {tool.export: by_name[tool.export] for tool in declared if tool.export in by_name}
+    free = [tool for tool in exported if tool not in exact.values()]
+    matches = []
+    for wanted in declared:
+        if wanted.export in exact:
+            matches.append(Match(declared=wanted, exported=exact[wanted.export]))
+            continue
+        near = _nearest(wanted.export, free, alone=len(declared) == len(exported) == 1)
+        matches.append(_drifted(wanted, near))
+        if len(near) == 1:
+            free.remove(near[0])
+    return [*matches, *(Match(declared=None, exported=tool) for tool in free)]
+
+
+def _drifted(declared: DeclaredTool, near: list[DescribedTool]) -> Match:
+    said = f"“{declared.export}” is declared but not exported."
+    if len(near) == 1:
+        found = f"{said} “{near[0].export}” is exported, has a similar name and is used instead."
+        return Match(declared=declared, exported=near[0], drift=found)
+    if near:
+        names = ", ".join(f"“{tool.export}”" for tool in near)
+        said = f"{said} Several exports have a similar name: {names}."
+    return Match(declared=declared, exported=None, drift=said)
+
+
+def _nearest(
+    name: str, candidates: Iterable[DescribedTool], *, alone: bool
+) -> list[DescribedTool]:
+    """Return the candidates whose bare names equal `name`'s, else those that are close to it.
+
+    `alone` says that one tool is declared and one exported, so they can only mean each other.
+    """
+    candidates = list(candidates)
+    if alone:
+        return candidates
+    wanted = _bare(name)
+    same = [tool for tool in candidates if _bare(tool.export) == wanted]
+    return same or [tool for tool in candidates if _similarity(wanted, tool) >= CLOSE_ENOUGH]
+
+
+def _similarity(wanted: str, tool: DescribedTool) -> float:
+    return SequenceMatcher(None, wanted, _bare(tool.export), autojunk=False).ratio()
+
+
+def _bare(name: str) -> str:
+    plain = re.sub(r"[^a-z0-9]", "", name.lower())
+    return _WORDS_WITHOUT_MEANING.sub("", plain)

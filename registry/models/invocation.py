@@ -1,0 +1,67 @@
+"""The record of every call of a tool."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from registry.models.tool import Tool
+from registry.models.triggers import append_only
+
+
+class Caller(models.TextChoices):
+    CHAT = "chat", "Chat"
+    SEQUENCE = "sequence", "Sequence"
+    BROWSER = "browser", "Tool page"
+    REST = "rest", "REST API"
+    HEALTH = "health", "Health check"
+
+
+class Outcome(models.TextChoices):
+    SUCCEEDED = "succeeded", "Succeeded"
+    FAILED = "failed", "Failed"
+
+
+class Invocation(models.Model):
+    """One call, written once when it is over; nobody can change or delete it.
+
+    `agent_id`, `turn_id` and `run_id` name rows of apps above this one and so are plain values.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tool = models.ForeignKey(Tool, on_delete=models.PROTECT, related_name="invocations")
+    tool_version = models.PositiveIntegerField()
+    caller = models.CharField(max_length=16, choices=Caller)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    agent_id = models.UUIDField(null=True, blank=True)
+    turn_id = models.UUIDField(null=True, blank=True)
+    run_id = models.UUIDField(null=True, blank=True)
+    outcome = models.CharField(max_length=16, choices=Outcome)
+    phase = models.CharField(max_length=16, help_text="The phase in which the call ended.")
+    error_code = models.CharField(max_length=64, blank=True)
+    error = models.JSONField(null=True, blank=True)
+    arguments = models.JSONField()
+    output = models.JSONField(null=True, blank=True)
+    duration_ms = models.PositiveIntegerField()
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(outcome=Outcome.SUCCEEDED, error_code="")
+                | (models.Q(outcome=Outcome.FAILED) & ~models.Q(error_code="")),
+                name="invocation_outcome_matches_error",
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["tool", "-created_at"], name="invocation_tool_time"),
+            models.Index(fields=["user", "-created_at"], name="invocation_user_time"),
+            models.Index(fields=["agent_id", "-created_at"], name="invocation_agent_time"),
+            models.Index(fields=["-created_at"], name="invocation_time"),
+        ]
+        triggers = [append_only("invocation_append_only")]
+
+    def __str__(self) -> str:
+        return f"{self.tool_id} {self.outcome}"

@@ -1,0 +1,50 @@
+"""Imports that run in the background."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from registry.models.package import Ecosystem, Package
+
+
+class JobStatus(models.TextChoices):
+    QUEUED = "queued", "Queued"
+    RUNNING = "running", "Running"
+    SUCCEEDED = "succeeded", "Succeeded"
+    FAILED = "failed", "Failed"
+
+
+class ImportJob(models.Model):
+    """One request to import a package, and how far it has come."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    ecosystem = models.CharField(max_length=16, choices=Ecosystem)
+    name = models.CharField(max_length=214)
+    version = models.CharField(max_length=64, blank=True, help_text="Empty: the newest.")
+    status = models.CharField(max_length=16, choices=JobStatus, default=JobStatus.QUEUED)
+    stage = models.CharField(max_length=200, blank=True, help_text="What it is doing now.")
+    report = models.JSONField(
+        default=list, blank=True, help_text="One entry a tool: [{export, tool, status, message}]."
+    )
+    error = models.JSONField(null=True, blank=True)
+    package = models.ForeignKey(
+        Package, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
+    )
+    requested_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=models.Q(status__in=JobStatus.values), name="import_job_status_known"
+            ),
+        ]
+        indexes = [models.Index(fields=["-created_at"], name="import_job_time")]
+
+    def __str__(self) -> str:
+        return f"{self.ecosystem}:{self.name}"

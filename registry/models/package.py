@@ -1,0 +1,93 @@
+"""Where tools come from."""
+
+import uuid
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from registry.models.triggers import notify_change
+
+
+class Ecosystem(models.TextChoices):
+    BUILTIN = "builtin", "Built in"
+    NPM = "npm", "npm"
+
+
+class Tier(models.TextChoices):
+    MINIMAL = "minimal", "Minimal"
+    RICH = "rich", "Rich"
+
+
+class ReviewStatus(models.TextChoices):
+    CANDIDATE = "candidate", "Candidate"
+    APPROVED = "approved", "Approved"
+    REJECTED = "rejected", "Rejected"
+    QUARANTINED = "quarantined", "Quarantined"
+
+
+class Package(models.Model):
+    """One npm package, or the built-ins, at the version that is in use."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    ecosystem = models.CharField(max_length=16, choices=Ecosystem)
+    name = models.CharField(max_length=214)
+    version = models.CharField(max_length=64, blank=True)
+    integrity = models.CharField(
+        max_length=200, blank=True, help_text="As the registry states it: `sha512-…`."
+    )
+    artifact = models.CharField(
+        max_length=64, blank=True, help_text="Digest under which the artifact store keeps it."
+    )
+    description = models.TextField(blank=True)
+    category = models.CharField(max_length=64, blank=True)
+    env = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="Variables it declares: [{name, description, required}].",
+    )
+    frameworks = ArrayField(models.CharField(max_length=64), default=list, blank=True)
+    tier = models.CharField(max_length=16, choices=Tier, default=Tier.MINIMAL)
+    downloads = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="Downloads in the last month, where the registry tells."
+    )
+    manifest = models.JSONField(
+        default=dict, blank=True, help_text="package.json as it was installed."
+    )
+    findings = models.JSONField(
+        default=list,
+        blank=True,
+        help_text="What the import noticed: [{code, path, message}].",
+    )
+    review_status = models.CharField(
+        max_length=16, choices=ReviewStatus, default=ReviewStatus.CANDIDATE
+    )
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["ecosystem", "name"], name="package_unique"),
+            models.CheckConstraint(
+                condition=models.Q(ecosystem__in=Ecosystem.values), name="package_ecosystem_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(review_status__in=ReviewStatus.values),
+                name="package_review_known",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(tier__in=Tier.values), name="package_tier_known"
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["category"], name="package_category"),
+            models.Index(models.F("downloads").desc(nulls_last=True), name="package_downloads"),
+            models.Index(fields=["review_status"], name="package_review"),
+        ]
+        triggers = [notify_change("package_changed", "''")]
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}" if self.version else self.name

@@ -1,0 +1,143 @@
+"""What a model can call."""
+
+import uuid
+from decimal import Decimal
+
+from django.conf import settings
+from django.contrib.auth.models import Group
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from registry.models.package import Package, ReviewStatus
+from registry.models.triggers import notify_change
+
+
+class ToolKind(models.TextChoices):
+    BUILTIN = "builtin", "Built in"
+    NPM = "npm", "npm package"
+    SEQUENCE = "sequence", "Sequence"
+
+
+class Health(models.TextChoices):
+    HEALTHY = "healthy", "Healthy"
+    BROKEN = "broken", "Broken"
+    UNKNOWN = "unknown", "Unknown"
+
+
+class Visibility(models.TextChoices):
+    PRIVATE = "private", "Only me"
+    TEAM = "team", "My team"
+    PUBLIC = "public", "Everyone"
+
+
+class Tool(models.Model):
+    """A tool's live row: what it is now, who may see it and how it fares.
+
+    What it *was* stands in its immutable `ToolVersion` rows. A tool that is deleted keeps its row
+    (`deleted_at`), because runs and invocations point at it; its wire name becomes free.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    package = models.ForeignKey(
+        Package, null=True, blank=True, on_delete=models.PROTECT, related_name="tools"
+    )
+    kind = models.CharField(max_length=16, choices=ToolKind)
+    export_name = models.CharField(max_length=128, blank=True)
+    wire_name = models.CharField(
+        max_length=64, help_text="The name that models call it by: letters, digits, _ and -."
+    )
+    title = models.CharField(max_length=120)
+    description = models.TextField()
+    category = models.CharField(max_length=64, blank=True)
+    input_schema = models.JSONField(default=dict)
+    output_schema = models.JSONField(null=True, blank=True)
+    ai_agent = models.JSONField(
+        default=dict, blank=True, help_text="Guidance: {useCase, limitations, examples}."
+    )
+    definition = models.JSONField(
+        null=True, blank=True, help_text="A sequence's steps (contract: format 1)."
+    )
+    required_scopes = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    timeout_seconds = models.PositiveSmallIntegerField(default=30)
+
+    version = models.PositiveIntegerField(default=0, help_text="Number of the current version.")
+    quality = models.DecimalField(max_digits=3, decimal_places=2, default=Decimal("0.00"))
+    import_health = models.CharField(max_length=16, choices=Health, default=Health.UNKNOWN)
+    execution_health = models.CharField(max_length=16, choices=Health, default=Health.UNKNOWN)
+    health_error = models.JSONField(null=True, blank=True)
+    last_health_check_at = models.DateTimeField(null=True, blank=True)
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    team = models.ForeignKey(
+        Group, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    visibility = models.CharField(max_length=16, choices=Visibility, default=Visibility.PRIVATE)
+    review_status = models.CharField(
+        max_length=16,
+        choices=ReviewStatus,
+        default=ReviewStatus.CANDIDATE,
+        help_text="A tool of a package also needs the package's approval.",
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+    updated_at = models.DateTimeField(auto_now=True)
+    deleted_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["package", "export_name"], name="tool_export_unique"),
+            models.UniqueConstraint(
+                fields=["wire_name"],
+                name="tool_wire_name_unique",
+                condition=models.Q(deleted_at=None),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(wire_name__regex=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$"),
+                name="tool_wire_name_form",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind__in=ToolKind.values), name="tool_kind_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind=ToolKind.SEQUENCE, package=None)
+                | (~models.Q(kind=ToolKind.SEQUENCE) & models.Q(package__isnull=False)),
+                name="tool_package_by_kind",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(kind=ToolKind.SEQUENCE, definition__isnull=False)
+                | (~models.Q(kind=ToolKind.SEQUENCE) & models.Q(definition=None)),
+                name="tool_definition_by_kind",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(visibility=Visibility.TEAM) | models.Q(team__isnull=False),
+                name="tool_team_named",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(visibility=Visibility.PUBLIC) | models.Q(owner__isnull=False),
+                name="tool_owner_named",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(review_status__in=ReviewStatus.values), name="tool_review_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(visibility__in=Visibility.values), name="tool_visibility_known"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(quality__gte=0, quality__lte=1), name="tool_quality_range"
+            ),
+            models.CheckConstraint(
+                condition=models.Q(timeout_seconds__gte=1, timeout_seconds__lte=300),
+                name="tool_timeout_range",
+            ),
+        ]
+        indexes = [
+            models.Index(models.F("quality").desc(), name="tool_quality"),
+            models.Index(fields=["execution_health"], name="tool_execution_health"),
+            models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
+            models.Index(fields=["category"], name="tool_category"),
+        ]
+        triggers = [notify_change("tool_changed", "NEW.id::text")]
+
+    def __str__(self) -> str:
+        return self.wire_name

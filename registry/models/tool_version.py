@@ -1,0 +1,38 @@
+"""The immutable history of a tool."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+
+from registry.models.tool import Tool
+from registry.models.triggers import append_only
+
+
+class ToolVersion(models.Model):
+    """A snapshot of all that decides how a tool is described and run.
+
+    `snapshot` has the keys of `registry.specs.SNAPSHOT_FIELDS`; `digest` is the SHA-256 of its
+    canonical JSON, so equal digests mean equal tools.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    tool = models.ForeignKey(Tool, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    digest = models.CharField(max_length=64)
+    snapshot = models.JSONField()
+    reason = models.CharField(max_length=200, blank=True)
+    author = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+    )
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["tool", "number"], name="tool_version_unique"),
+            models.CheckConstraint(condition=models.Q(number__gte=1), name="tool_version_positive"),
+        ]
+        triggers = [append_only("tool_version_immutable")]
+
+    def __str__(self) -> str:
+        return f"{self.tool_id} v{self.number}"

@@ -1,0 +1,165 @@
+// Runs one npm package inside the sandbox. Speaks JSON-RPC 2.0 with the sandbox service:
+// one JSON object per line, requests on stdin, answers and `log` notifications on stdout.
+//
+//   load {name, env}                  -> {}            set the environment, then import the package
+//   describe {}                       -> {tools, problems, factories}
+//   describe_factories {exports}      -> {tools, problems}
+//   call {export, arguments}          -> {output}
+//
+// A process serves one caller and is then killed, so what a package does to this file's globals
+// harms nobody but itself. The functions below are taken before the package can replace them.
+
+import { findTool, toolkit } from "./tools.mjs";
+
+const MAX_LOG_CHARACTERS = 8_192;
+const MAX_MESSAGE_CHARACTERS = 4_000;
+const CODE = { toolFailed: -32000, importFailed: -32001, unknownExport: -32002, badOutput: -32003 };
+
+const { parse, stringify } = JSON;
+const encoder = new TextEncoder();
+const writeSync = Deno.stdout.writeSync.bind(Deno.stdout);
+const exit = Deno.exit.bind(Deno);
+
+class Refusal extends Error {
+  constructor(code, message) {
+    super(message);
+    this.code = code;
+  }
+}
+
+function send(message) {
+  let bytes = encoder.encode(`${stringify({ jsonrpc: "2.0", ...message })}\n`);
+  while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+}
+
+function shortText(value, limit) {
+  let text;
+  try {
+    text = typeof value === "string" ? value : Deno.inspect(value);
+  } catch {
+    text = "[a value that cannot be shown]";
+  }
+  return text.slice(0, limit);
+}
+
+function log(level, parts) {
+  const text = parts.map((part) => shortText(part, MAX_LOG_CHARACTERS)).join(" ");
+  send({ method: "log", params: { level, text: text.slice(0, MAX_LOG_CHARACTERS) } });
+}
+
+// Standard output is the protocol: what a package prints becomes a log line instead.
+function divertOutput() {
+  for (const level of ["debug", "info", "log", "warn", "error", "trace", "dir", "table"]) {
+    console[level] = (...parts) => log(level, parts);
+  }
+  const decoder = new TextDecoder();
+  const writeToLog = (bytes) => {
+    log("log", [typeof bytes === "string" ? bytes : decoder.decode(bytes)]);
+    return bytes.length;
+  };
+  Deno.stdout.writeSync = writeToLog;
+  Deno.stdout.write = (bytes) => Promise.resolve(writeToLog(bytes));
+  process.stdout.write = (bytes, ...rest) => {
+    writeToLog(bytes);
+    rest.findLast((item) => typeof item === "function")?.();
+    return true;
+  };
+  globalThis.addEventListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    log("error", ["Unhandled rejection:", event.reason]);
+  });
+}
+
+function errorText(error) {
+  let text;
+  try {
+    text = error instanceof Error ? error.message || error.name : shortText(error, 4_000);
+  } catch {
+    text = "The error cannot be shown.";
+  }
+  return String(text).slice(0, MAX_MESSAGE_CHARACTERS);
+}
+
+// Turn a tool's answer into JSON text once, so that what cannot be carried is named here.
+function outputText(output) {
+  let text;
+  try {
+    text = stringify(output);
+  } catch (error) {
+    throw new Refusal(CODE.badOutput, `The tool's answer is not JSON: ${errorText(error)}`);
+  }
+  if (text === undefined && output !== undefined) {
+    throw new Refusal(CODE.badOutput, `The tool answered with a ${typeof output}, not with JSON.`);
+  }
+  return text ?? "null";
+}
+
+let packageName = "";
+let exports_ = {};
+
+async function load({ name, env }) {
+  for (const [key, value] of Object.entries(env)) Deno.env.set(key, value);
+  packageName = name;
+  try {
+    const entry = await import("file:///pkg/entry.mjs");
+    exports_ = await entry.load();
+  } catch (error) {
+    throw new Refusal(CODE.importFailed, errorText(error));
+  }
+  return "{}";
+}
+
+async function describe() {
+  return stringify(await (await toolkit(packageName)).describe(exports_));
+}
+
+async function describeFactories({ exports }) {
+  return stringify(await (await toolkit(packageName)).describeFactories(exports_, exports));
+}
+
+async function call({ export: name, arguments: input }) {
+  const tool = await findTool(exports_, name);
+  if (!tool) {
+    const names = Object.keys(exports_).slice(0, 20).join(", ") || "nothing";
+    throw new Refusal(
+      CODE.unknownExport,
+      `The package has no tool "${name}". It exports ${names}.`,
+    );
+  }
+  const options = {
+    toolCallId: crypto.randomUUID(),
+    messages: [],
+    abortSignal: new AbortController().signal,
+  };
+  let output = await tool.execute(input, options);
+  // A streaming tool yields preliminary results; the last one is the answer (AI SDK).
+  if (typeof output?.[Symbol.asyncIterator] === "function") {
+    let last;
+    for await (const value of output) last = value;
+    output = last;
+  }
+  return `{"output":${outputText(output)}}`;
+}
+
+const METHODS = { load, describe, describe_factories: describeFactories, call };
+
+async function answer({ id, method, params }) {
+  let line;
+  try {
+    line = `{"jsonrpc":"2.0","id":${id},"result":${await METHODS[method](params)}}\n`;
+  } catch (error) {
+    const code = error instanceof Refusal ? error.code : CODE.toolFailed;
+    line = `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error) } })}\n`;
+  }
+  let bytes = encoder.encode(line);
+  while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+}
+
+divertOutput();
+let pending = "";
+for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+  const lines = (pending + text).split("\n");
+  pending = lines.pop();
+  for (const line of lines) answer(parse(line));
+}
+exit(0);

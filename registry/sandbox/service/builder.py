@@ -1,0 +1,183 @@
+"""Turn packages into artifacts: read-only folders named after everything they were made from."""
+
+import asyncio
+import hashlib
+import json
+import shutil
+import stat
+import tempfile
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from registry.sandbox.service import calls, javascript, npm
+from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.limits import BUILD_SECONDS, MAX_ARTIFACT_BYTES, MB, MIN_FREE_BYTES
+from registry.sandbox.service.profile import prepare
+from registry.sandbox.service.runtime import Runtime
+from registry.sandbox.service.spawn import CHUNK_BYTES, Sandbox
+
+# Part of every artifact's key: raise it when the way they are built changes.
+BUILDER_VERSION = "1"
+RECORD = "artifact.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """What is known of a built package; the wire shape of the `build` method."""
+
+    ecosystem: str
+    name: str
+    version: str
+    integrity: str
+    artifact: str
+    manifest: dict[str, Any] = field(repr=False)
+    size_bytes: int
+
+
+class Builder:
+    """Builds each artifact once, however many ask for it at the same time."""
+
+    def __init__(self, store: Path, registry: npm.Registry) -> None:
+        self._artifacts = store / "artifacts"
+        self._builds = store / "builds"
+        self._registry = registry
+        self._under_way: dict[tuple[str, str], asyncio.Task[Artifact]] = {}
+
+    def clear_leftovers(self) -> None:
+        """Remove what builds left behind when the service was stopped."""
+        for folder in self._builds.iterdir():
+            _remove(folder)
+
+    def package(self, key: str) -> calls.Package:
+        """Return a built package; raises `ServiceError` when the store does not have it."""
+        folder = self._artifacts / key
+        if len(key) != hashlib.sha256().digest_size * 2 or not key.isalnum():
+            raise ServiceError("artifact_missing", f'"{key[:80]}" is not the key of an artifact.')
+        try:
+            record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            message = "The built package is no longer in the artifact store."
+            raise ServiceError("artifact_missing", message, "Import the package again.") from None
+        return calls.Package(record["name"], folder)
+
+    async def build(self, runtime: Runtime, ecosystem: str, name: str, version: str) -> Artifact:
+        """Return the artifact of a package, building it when the store does not have it."""
+        if ecosystem != "npm":
+            message = f'Packages of "{ecosystem}" cannot be built.'
+            raise ServiceError("invalid_package", message, "Only npm packages can, so far.")
+        npm.check_request(name, version)
+        task = self._under_way.get((name, version))
+        if task is None:
+            task = asyncio.create_task(self._build(runtime, name, version))
+            self._under_way[name, version] = task
+            task.add_done_callback(lambda _: self._under_way.pop((name, version), None))
+        # Whoever stops waiting does not stop the build for the others.
+        return await asyncio.shield(task)
+
+    async def _build(self, runtime: Runtime, name: str, version: str) -> Artifact:
+        self._check_space()
+        scratch = Path(tempfile.mkdtemp(dir=self._builds))
+        try:
+            package = scratch / "pkg"
+            for folder in (package, package / "home", scratch / "cache"):
+                folder.mkdir()
+            npm.write_project(package, name, version)
+            await self._deno_install(runtime, ("--lockfile-only",), package, name, version)
+            resolved = npm.read_lock(package / "deno.lock", name)
+            key = _key(runtime, name, resolved)
+            if (self._artifacts / key).exists():
+                return self._record(key)
+            await self._deno_install(runtime, ("--frozen",), package, name, version)
+            for folder in (package / ".deno", package / "home"):
+                shutil.rmtree(folder, ignore_errors=True)
+            return await self._publish(runtime, scratch, key, name, resolved)
+        except OSError as error:
+            raise npm.no_space(f"The artifact of {name} could not be written: {error}.") from error
+        finally:
+            _remove(scratch)
+
+    def _check_space(self) -> None:
+        free = shutil.disk_usage(self._builds).free
+        if free < MIN_FREE_BYTES:
+            message = f"Only {free // MB} MB are free where packages are built."
+            raise npm.no_space(message)
+
+    async def _deno_install(
+        self, runtime: Runtime, arguments: tuple[str, ...], package: Path, name: str, version: str
+    ) -> None:
+        settings = self._registry
+        profile = javascript.install(arguments, package, settings.files, settings.variables)
+        sandbox = await Sandbox.spawn(prepare(runtime, profile))
+        try:
+            async with asyncio.timeout(BUILD_SECONDS):
+                await _discard_output(sandbox)
+                finished = await sandbox.finished()
+        except TimeoutError:
+            message = f"{name} was not installed within {BUILD_SECONDS:.0f} seconds."
+            hint = "The registry may be slow: try again."
+            raise ServiceError("registry_unreachable", message, hint) from None
+        finally:
+            await sandbox.end()
+        if finished.code != 0:
+            raise npm.failure(finished.stderr, name, version)
+
+    async def _publish(
+        self, runtime: Runtime, scratch: Path, key: str, name: str, resolved: npm.Resolved
+    ) -> Artifact:
+        manifest_file = scratch / "pkg" / "node_modules" / name / "package.json"
+        size = sum(path.lstat().st_size for path in scratch.rglob("*"))
+        if size > MAX_ARTIFACT_BYTES:
+            message = (
+                f"{name} takes {size // MB} MB installed; {MAX_ARTIFACT_BYTES // MB} are allowed."
+            )
+            raise ServiceError("build_failed", message, "Use a smaller package.")
+        artifact = Artifact(
+            ecosystem="npm",
+            name=name,
+            version=resolved.version,
+            integrity=resolved.integrity,
+            artifact=key,
+            manifest=json.loads(manifest_file.read_text(encoding="utf-8")),
+            size_bytes=size,
+        )
+        (scratch / RECORD).write_text(json.dumps(asdict(artifact)), encoding="utf-8")
+        await calls.warm(runtime, calls.Package(name, scratch))
+        _make_read_only(scratch)
+        try:
+            scratch.rename(self._artifacts / key)
+        except FileExistsError:
+            return self._record(key)
+        (self._artifacts / key).chmod(0o555)
+        return artifact
+
+    def _record(self, key: str) -> Artifact:
+        text = (self._artifacts / key / RECORD).read_text(encoding="utf-8")
+        return Artifact(**json.loads(text))
+
+
+def _key(runtime: Runtime, name: str, resolved: npm.Resolved) -> str:
+    parts = ["npm", name, resolved.version, resolved.lock_digest]
+    parts += [runtime.deno_version, runtime.machine, BUILDER_VERSION]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+
+async def _discard_output(sandbox: Sandbox) -> None:
+    stdout = sandbox.process.stdout
+    while stdout is not None and await stdout.read(CHUNK_BYTES):
+        pass
+
+
+def _make_read_only(folder: Path) -> None:
+    """Take away write permission below `folder`, whose own must stay until it is moved."""
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
+
+
+def _remove(folder: Path) -> None:
+    """Remove a build folder, of which parts may be read-only already; absent is fine."""
+    for path in (folder, *folder.rglob("*")):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,70 @@
+"""The profiles of JavaScript: a package's worker, the self-test's canary, a package's install."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
+from registry.sandbox.service.profile import DENO, Profile
+from registry.sandbox.service.runtime import Runtime
+
+QUIET = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
+
+# `--cached-only --no-remote` keep `import()` from fetching code; `--deny-import` did not.
+RUN = (DENO, "run", "--no-prompt", "--cached-only", "--no-remote", "--no-lock", "--no-config")
+PERMISSIONS = (
+    "--allow-env",
+    "--allow-read=/pkg,/tmp",
+    "--allow-write=/tmp",
+    "--allow-sys=hostname,osRelease,cpus",
+    "--deny-run",
+    "--deny-ffi",
+)
+
+
+def worker(
+    runtime: Runtime, artifact: Path, *, limits: Limits = CALL_LIMITS, warm: bool = False
+) -> Profile:
+    """Return the profile that runs a package without network.
+
+    `warm` lets the process write the artifact's compiled-code cache, which later ones only read.
+    """
+    cache = {"/cache": artifact / "cache"}
+    shown = {"/rt": runtime.guest, "/pkg": artifact / "pkg"}
+    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
+    return Profile(
+        command=(*RUN, "--node-modules-dir=manual", heap, *PERMISSIONS, "/rt/worker.mjs"),
+        limits=limits,
+        read_only=shown if warm else shown | cache,
+        writable=cache if warm else {},
+        environment=QUIET | {"DENO_DIR": "/cache"},
+    )
+
+
+def canary(runtime: Runtime) -> Profile:
+    """Return the profile of the self-test: the same walls, but with every permission of Deno's."""
+    return Profile(
+        command=(*RUN, "--allow-all", "/rt/canary.mjs"),
+        limits=CALL_LIMITS,
+        read_only={"/rt": runtime.guest},
+        environment=QUIET | {"DENO_DIR": "/tmp/deno"},  # noqa: S108
+    )
+
+
+def install(
+    arguments: tuple[str, ...], build: Path, files: Mapping[str, bytes], env: Mapping[str, str]
+) -> Profile:
+    """Return the profile of `deno install` in the folder `build`: network, but no code runs."""
+    resolver = {
+        str(path): path for path in (Path("/etc/resolv.conf"), Path("/etc/hosts")) if path.exists()
+    }
+    folders = {"DENO_DIR": "/build/.deno", "HOME": "/build/home"}
+    return Profile(
+        command=(DENO, "install", "--node-modules-dir=auto", "--prod", *arguments),
+        limits=BUILD_LIMITS,
+        read_only=resolver,
+        writable={"/build": build},
+        files=files,
+        environment=QUIET | dict(env) | folders,
+        folder="/build",
+        host_network=True,
+    )

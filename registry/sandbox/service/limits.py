@@ -1,0 +1,43 @@
+"""How much a sandboxed process may use, and what the service accepts from it."""
+
+from dataclasses import dataclass
+
+MB = 1 << 20
+
+LOAD_SECONDS = 120.0
+CALL_SECONDS = 30.0
+MAX_CALL_SECONDS = 300.0
+FACTORIES_SECONDS = 20.0
+BUILD_SECONDS = 180.0
+SELF_TEST_SECONDS = 20.0
+STDIN_SECONDS = 10.0
+QUEUE_SECONDS = 30.0
+
+MAX_OUTPUT_BYTES = 1 * MB
+MAX_LINE_BYTES = 4 * MB
+MAX_NOTIFICATIONS = 20_000
+MAX_STDERR_BYTES = 64 * MB
+STDERR_KEPT_BYTES = 16_384
+STDERR_SHOWN_CHARACTERS = 600
+MAX_LOG_CHARACTERS = 64 * 1024
+MAX_JSON_DEPTH = 100
+MAX_INTEGER_DIGITS = 30
+
+MAX_ARTIFACT_BYTES = 512 * MB
+MIN_FREE_BYTES = 1024 * MB
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Kernel limits of one sandbox (`setrlimit` inside it, and the sizes of its tmpfs)."""
+
+    cpu_seconds: int = 20
+    memory_mb: int = 512
+    threads: int = 64
+    open_files: int = 256
+    file_mb: int = 32
+    tmp_mb: int = 64
+
+
+CALL_LIMITS = Limits()
+BUILD_LIMITS = Limits(cpu_seconds=120, memory_mb=1024, open_files=4096, file_mb=256, tmp_mb=16)

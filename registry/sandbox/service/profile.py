@@ -1,0 +1,147 @@
+"""The one place that knows bubblewrap's flags: turns a profile into a command to start.
+
+Every flag is here for a measured reason (see `docs/decisions`): `--unshare-all` fails open for user
+and cgroup namespaces, so each is named; `--remount-ro /` comes last; there is no `/proc`; all
+options travel over a descriptor, so that nothing of them shows in the host's process list.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from registry.sandbox.service import seccomp
+from registry.sandbox.service.limits import MB, Limits
+from registry.sandbox.service.runtime import Runtime
+
+NOBODY = "65534"
+DEVICES = ("null", "zero", "full", "random", "urandom")
+PRLIMIT = "/usr/bin/prlimit"
+DENO = "/usr/bin/deno"
+# Deno reserves address space beyond its heap; RLIMIT_AS would break it, RLIMIT_DATA does not.
+DENO_RESERVE_MB = 512
+
+ENVIRONMENT = {"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What one sandbox runs and may see. Paths map inside → outside; files map inside → bytes."""
+
+    command: tuple[str, ...]
+    limits: Limits
+    read_only: Mapping[str, Path] = field(default_factory=dict)
+    writable: Mapping[str, Path] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    folder: str = "/tmp"  # noqa: S108 - the sandbox's own
+    host_network: bool = False
+
+
+@dataclass(slots=True)
+class Launch:
+    """A command ready to start, with the descriptors it inherits.
+
+    The caller closes `inherited` after the start and reads the child's process id from `info`.
+    """
+
+    argv: list[str]
+    inherited: list[int]
+    info: int
+
+    def close_inherited(self) -> None:
+        """Close this process's copies of what the child inherited."""
+        while self.inherited:
+            os.close(self.inherited.pop())
+
+
+def prepare(runtime: Runtime, profile: Profile) -> Launch:
+    """Return the command that starts bubblewrap with the profile."""
+    with ExitStack() as on_failure:
+        launch = Launch([], [], -1)
+        on_failure.callback(launch.close_inherited)
+        families = seccomp.INTERNET if profile.host_network else seccomp.NO_NETWORK
+        launch.info, info = os.pipe()
+        on_failure.callback(os.close, launch.info)
+        launch.inherited.append(info)
+        options = [
+            *_namespaces(runtime, profile),
+            *_files(runtime, profile, launch),
+            *_environment(profile),
+            *("--info-fd", str(info)),
+            *("--seccomp", _held(seccomp.compile_filter(families, runtime.machine), launch)),
+        ]
+        arguments = _held("\0".join(options).encode() + b"\0", launch)
+        launch.argv = [
+            str(runtime.bwrap),
+            *("--args", arguments, "--"),
+            *_resource_limits(profile.limits),
+            *profile.command,
+        ]
+        on_failure.pop_all()
+    return launch
+
+
+def _held(content: bytes, launch: Launch) -> str:
+    """Put bytes into an anonymous file that the child inherits; return its descriptor's number."""
+    descriptor = os.memfd_create("sandbox")
+    launch.inherited.append(descriptor)
+    with open(descriptor, "wb", closefd=False) as file:  # noqa: PTH123 - a descriptor, not a path
+        file.write(content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return str(descriptor)
+
+
+def _namespaces(runtime: Runtime, profile: Profile) -> list[str]:
+    options = [f"--unshare-{kind}" for kind in ("user", "pid", "ipc", "uts", "cgroup")]
+    if not profile.host_network:
+        options.append("--unshare-net")
+    if runtime.disable_userns:
+        options.append("--disable-userns")
+    options += ["--uid", NOBODY, "--gid", NOBODY, "--hostname", "sandbox"]
+    return [*options, "--die-with-parent", "--new-session", "--clearenv", "--cap-drop", "ALL"]
+
+
+def _files(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
+    options: list[str] = []
+    shown = {str(path): path for path in runtime.libraries}
+    shown |= {PRLIMIT: runtime.prlimit, DENO: runtime.deno, "/etc": runtime.etc}
+    for inside, outside in (shown | dict(profile.read_only)).items():
+        options += ["--ro-bind", str(outside), inside]
+    for inside, content in profile.files.items():
+        options += ["--ro-bind-data", _held(content, launch), inside]
+    for inside, outside in profile.writable.items():
+        options += ["--bind", str(outside), inside]
+    # Deno asks for its own path here; a real /proc would show the kernel's keys and settings.
+    options += ["--symlink", DENO, "/proc/self/exe"]
+    options += ["--size", str(MB), "--tmpfs", "/dev"]
+    for device in DEVICES:
+        options += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+    options += ["--remount-ro", "/dev"]
+    options += ["--perms", "1777", "--size", str(profile.limits.tmp_mb * MB), "--tmpfs", "/tmp"]  # noqa: S108
+    return [*options, "--chdir", profile.folder, "--remount-ro", "/"]
+
+
+def _environment(profile: Profile) -> list[str]:
+    options: list[str] = []
+    for name, value in (ENVIRONMENT | dict(profile.environment)).items():
+        options += ["--setenv", name, value]
+    return options
+
+
+def _resource_limits(limits: Limits) -> list[str]:
+    # Set inside, where the count of threads is this sandbox's own.
+    data = (limits.memory_mb + DENO_RESERVE_MB) * MB
+    return [
+        PRLIMIT,
+        "--core=0",
+        f"--nproc={limits.threads}",
+        f"--nofile={limits.open_files}",
+        f"--fsize={limits.file_mb * MB}",
+        f"--cpu={limits.cpu_seconds}:{limits.cpu_seconds + 1}",
+        f"--data={data}",
+        "--memlock=65536",
+        "--msgqueue=0",
+        "--",
+    ]

@@ -1,0 +1,154 @@
+"""Speak JSON-RPC 2.0 with clients over the unix socket, one object per line.
+
+Requests of one connection run at the same time; a `cancel {id}` notification stops one, and a
+client that goes away stops all of its own.
+"""
+
+import asyncio
+import contextlib
+import json
+import logging
+import socket
+import struct
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from registry.sandbox.service.engine import Engine
+from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.limits import MAX_LINE_BYTES
+from registry.sandbox.service.process import LogSink
+
+logger = logging.getLogger("sandboxd")
+
+Method = Callable[[dict[str, Any], LogSink], Awaitable[dict[str, Any]]]
+
+
+def peer_uid(connection: socket.socket) -> int:
+    """Return the user id of the process at the other end (SO_PEERCRED)."""
+    size = struct.calcsize("3i")
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, size)
+    uid: int = struct.unpack("3i", credentials)[1]
+    return uid
+
+
+class Server:
+    """Accepts clients of the allowed users and runs their requests."""
+
+    def __init__(self, engine: Engine, allowed_uids: frozenset[int]) -> None:
+        self._allowed_uids = allowed_uids
+        self._methods: dict[str, Method] = {
+            "status": engine.status,
+            "build": engine.build,
+            "describe": engine.describe,
+            "call": engine.call,
+        }
+
+    async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one client until it goes away."""
+        try:
+            uid = peer_uid(writer.get_extra_info("socket"))
+            if uid in self._allowed_uids:
+                await Connection(self._methods, reader, writer).serve()
+            else:
+                logger.warning("refused a client of user %s", uid)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+
+class Connection:
+    """One client and the requests it has under way."""
+
+    def __init__(
+        self,
+        methods: dict[str, Method],
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+    ) -> None:
+        self._methods = methods
+        self._reader = reader
+        self._writer = writer
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    async def serve(self) -> None:
+        """Take requests until the input ends, then stop what still runs."""
+        try:
+            while line := await self._reader.readline():
+                self._take(line)
+        except (ValueError, RecursionError, ConnectionError) as error:
+            # A client of ours that does not speak JSON-RPC has a fault no answer can mend.
+            logger.warning("dropped a client: %s", type(error).__name__)
+        finally:
+            tasks = list(self._running.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _take(self, line: bytes) -> None:
+        request = json.loads(line)
+        if not isinstance(request, dict) or not isinstance(request.get("params", {}), dict):
+            raise ValueError
+        method, params = request.get("method"), request.get("params", {})
+        if method == "cancel":
+            task = self._running.get(params.get("id"))
+            if task is not None:
+                task.cancel()
+            return
+        request_id = request.get("id")
+        if type(request_id) is not int or request_id in self._running:
+            raise ValueError
+        task = asyncio.create_task(self._run(request_id, method, params))
+        self._running[request_id] = task
+
+    async def _run(self, request_id: int, method: Any, params: dict[str, Any]) -> None:
+        try:
+            await self._send({"id": request_id, **await self._answer(request_id, method, params)})
+        except ConnectionError:
+            logger.info("a client left before its answer")
+        finally:
+            self._running.pop(request_id, None)
+
+    async def _answer(self, request_id: int, method: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Run a method; every way it can end becomes a result or an error."""
+
+        def on_log(level: str, text: str) -> None:
+            log = {"id": request_id, "level": level, "text": text}
+            self._write({"method": "log", "params": log})
+
+        try:
+            run = self._methods.get(method) if isinstance(method, str) else None
+            if run is None:
+                raise ServiceError("invalid_request", "There is no such method.")
+            return {"result": await run(params, on_log)}
+        except ServiceError as error:
+            return {"error": error.as_rpc()}
+        except asyncio.CancelledError:
+            return {"error": ServiceError("cancelled", "The call was cancelled.").as_rpc()}
+        except Exception:
+            # The boundary of the service: a fault of ours must not look like a lost connection.
+            logger.exception("%s failed", method)
+            message = "The sandbox service met an error of its own."
+            hint = "Its log says more; try again, and report it if it stays."
+            return {"error": ServiceError("sandbox_error", message, hint).as_rpc()}
+
+    def _write(self, message: dict[str, Any]) -> None:
+        self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self._write(message)
+        await self._writer.drain()
+
+
+async def serve(engine: Engine, listener: socket.socket, allowed_uids: frozenset[int]) -> None:
+    """Serve until cancelled; prints `ready` to the log when clients may come."""
+    server = Server(engine, allowed_uids)
+    limit = 2 * MAX_LINE_BYTES
+    running = await asyncio.start_unix_server(server.accept, sock=listener, limit=limit)
+    report = await engine.report()
+    for check in report.checks:
+        if not check.ok:
+            logger.error("%s: %s Mend it: %s", check.name, check.detail, check.fix)
+    logger.info("ready (%s)", "bwrap" if report.ok else "disabled")
+    async with running:
+        await running.serve_forever()

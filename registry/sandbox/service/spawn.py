@@ -1,0 +1,119 @@
+"""Start one sandbox, and end it for certain."""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+from asyncio.subprocess import PIPE, Process
+from dataclasses import dataclass
+from typing import Self
+
+from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.limits import MAX_STDERR_BYTES, STDERR_KEPT_BYTES
+from registry.sandbox.service.profile import Launch
+
+CHUNK_BYTES = 65_536
+INFO_SECONDS = 10.0
+END_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """How a program ended: its exit code (128 + n for signal n) and the end of its error output."""
+
+    code: int
+    stderr: str
+
+
+class Sandbox:
+    """One running bubblewrap process.
+
+    It must be started from the loop of the service's main thread: `--die-with-parent` fires when
+    the thread that started it ends.
+    """
+
+    def __init__(self, process: Process, child: int | None) -> None:
+        self.process = process
+        self.child = child
+        self._stderr = bytearray()
+        self._stderr_total = 0
+        self._stderr_reader = asyncio.create_task(self._read_stderr())
+
+    @classmethod
+    async def spawn(cls, launch: Launch) -> Self:
+        """Start the prepared command; its descriptors are closed here in every case."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *launch.argv,
+                stdin=PIPE,
+                stdout=PIPE,
+                stderr=PIPE,
+                pass_fds=launch.inherited,
+                env={},
+                start_new_session=True,
+            )
+        except OSError as error:
+            os.close(launch.info)
+            message = f"The sandbox could not be started: {error}."
+            raise ServiceError("sandbox_unavailable", message) from error
+        finally:
+            launch.close_inherited()
+        return cls(process, await _child_pid(launch.info))
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the process wrote to its error output."""
+        return self._stderr.decode("utf-8", "replace")
+
+    async def _read_stderr(self) -> None:
+        assert self.process.stderr is not None  # noqa: S101 - opened as a pipe above
+        while chunk := await self.process.stderr.read(CHUNK_BYTES):
+            self._stderr_total += len(chunk)
+            self._stderr += chunk
+            del self._stderr[:-STDERR_KEPT_BYTES]
+            if self._stderr_total > MAX_STDERR_BYTES:
+                self.kill()
+
+    def kill(self) -> None:
+        """Kill everything inside.
+
+        The namespace's first process is the one to hit: killing the outer bubblewrap leaves a
+        zombie. While that has not been waited for, the child's number cannot be another's.
+        """
+        if self.process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.child or self.process.pid, signal.SIGKILL)
+
+    async def finished(self) -> Finished:
+        """Wait for the end of the process and of its error output."""
+        code = await self.process.wait()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(asyncio.shield(self._stderr_reader), END_SECONDS)
+        return Finished(code if code >= 0 else 128 - code, self.stderr)
+
+    async def end(self) -> None:
+        """Kill and reap, so that nothing of the sandbox is left when this returns."""
+        self.kill()
+        try:
+            await asyncio.wait_for(self.process.wait(), END_SECONDS)
+        except TimeoutError:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
+            await self.process.wait()
+        self._stderr_reader.cancel()
+
+
+async def _child_pid(info: int) -> int | None:
+    """Read from bubblewrap's `--info-fd` the process id of the namespace's first process."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader()
+    pipe = open(info, "rb", buffering=0)  # noqa: PTH123, SIM115 - the transport closes it
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    try:
+        text = await asyncio.wait_for(reader.read(), INFO_SECONDS)
+        return int(json.loads(text)["child-pid"])
+    except (TimeoutError, ValueError, KeyError):
+        return None
+    finally:
+        transport.close()

@@ -1,0 +1,54 @@
+"""Read from the database what the search index knows of each tool."""
+
+from collections.abc import Iterable, Iterator
+from uuid import UUID
+
+from config.lib.types import JsonSchema
+from registry.models import Tool
+from registry.search.document import SearchDocument
+
+
+def searchable(tool_ids: Iterable[UUID] | None = None) -> Iterator[SearchDocument]:
+    """Yield the documents of all living tools, or of those among `tool_ids` that still live."""
+    tools = Tool.objects.filter(deleted_at=None).select_related("package")
+    if tool_ids is not None:
+        tools = tools.filter(pk__in=list(tool_ids))
+    for tool in tools.iterator(chunk_size=2000):
+        yield document_of(tool)
+
+
+def document_of(tool: Tool) -> SearchDocument:
+    """Return what the index keeps of one tool."""
+    package = tool.package
+    return SearchDocument(
+        id=str(tool.pk),
+        name=tool.export_name or tool.wire_name,
+        title=tool.title,
+        description=tool.description,
+        category=tool.category,
+        package=package.name if package and package.ecosystem != "builtin" else "",
+        package_description=package.description if package else "",
+        parameters=tuple(_parameter_texts(tool.input_schema)),
+        ai_agent=tuple(_guidance_texts(tool.ai_agent or {})),
+        quality=float(tool.quality),
+        downloads=(package.downloads or 0) if package else 0,
+    )
+
+
+def _parameter_texts(schema: JsonSchema) -> Iterator[str]:
+    properties = schema.get("properties")
+    if not isinstance(properties, dict):
+        return
+    for name, item in properties.items():
+        yield name
+        if isinstance(item, dict) and isinstance(item.get("description"), str):
+            yield item["description"]
+
+
+def _guidance_texts(guidance: JsonSchema) -> Iterator[str]:
+    """Yield the use case and the examples; limitations would find a tool by what it cannot do."""
+    if isinstance(use_case := guidance.get("useCase"), str):
+        yield use_case
+    examples = guidance.get("examples")
+    if isinstance(examples, list):
+        yield from (example for example in examples if isinstance(example, str))

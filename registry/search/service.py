@@ -1,0 +1,225 @@
+"""Find the tools that fit a message: one index per process, kept fresh by NOTIFY."""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from queue import Empty, SimpleQueue
+from threading import Lock
+from uuid import UUID
+
+from django.contrib.auth.models import User
+
+from registry.models import Tool
+from registry.models.tool import Health
+from registry.search.bm25 import Index
+from registry.search.catalogue import searchable
+from registry.search.document import SearchDocument, weighted_terms
+from registry.search.listener import ChangeListener
+from registry.search.tokens import tokenize
+from registry.selectors import tools_usable_by
+
+FLOOR = 0.2
+"""Relevance below which a tool is not injected; calibrated in tests/registry/search."""
+
+HISTORY_SHARE = 0.1
+"""What recent messages add: a tenth of their own relevance (measured in ../shared/search.md)."""
+
+QUALITY_WEIGHT = 0.05
+DOWNLOADS_WEIGHT = 0.01
+"""The seed's boosts, as small factors: they order equals and never lift what does not fit."""
+
+CANDIDATES = 100
+"""How many of the best-ranked tools are checked against the caller's permissions."""
+
+LONGEST_QUERY = 20_000
+"""Characters of a message that are read; the need stands at its start or is not in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """One candidate; `parts` says how `score` (0–1) came about, `reason` why it is left out."""
+
+    tool_id: UUID
+    wire_name: str
+    title: str
+    score: float
+    parts: Mapping[str, float]
+    injected: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchAnswer:
+    """The candidates for a query, best first, those left out included."""
+
+    query: str
+    hits: tuple[Hit, ...]
+    took_ms: float
+
+    @property
+    def found(self) -> tuple[Hit, ...]:
+        """Return the hits that fit."""
+        return tuple(hit for hit in self.hits if hit.injected)
+
+
+class SearchIndex:
+    """The index of this process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._index = Index()
+        self._documents: dict[str, SearchDocument] = {}
+        self._changes: SimpleQueue[str] = SimpleQueue()
+        self._listener: ChangeListener | None = None
+
+    def __len__(self) -> int:
+        return len(self._documents)
+
+    def candidates(self, query: str, recent: Sequence[str]) -> list[tuple[UUID, dict[str, float]]]:
+        """Return the best tools with the parts of their scores, best first."""
+        with self._lock:
+            self._refresh()
+            text = self._relevance(query)
+            history = self._relevance(" ".join(recent)) if recent else {}
+            parts = {
+                name: self._parts(self._documents[name], share, history.get(name, 0.0))
+                for name, share in text.items()
+            }
+        ranked = sorted(parts.items(), key=lambda item: (-item[1]["score"], item[0]))
+        return [(UUID(name), values) for name, values in ranked[:CANDIDATES]]
+
+    def reset(self) -> None:
+        """Forget everything and let go of the connection; the next search builds it anew."""
+        with self._lock:
+            listener, self._listener = self._listener, None
+        if listener:
+            listener.stop()
+
+    def _relevance(self, text: str) -> dict[str, float]:
+        terms = tokenize(text[:LONGEST_QUERY])
+        return {hit.id: hit.relevance for hit in self._index.search(terms, limit=4 * CANDIDATES)}
+
+    @staticmethod
+    def _parts(document: SearchDocument, text: float, history: float) -> dict[str, float]:
+        quality = 1 + QUALITY_WEIGHT * document.quality
+        downloads = 1 + DOWNLOADS_WEIGHT * math.log10(document.downloads + 1)
+        score = min(1.0, (text + HISTORY_SHARE * history) * quality * downloads)
+        return {
+            "score": round(score, 4),
+            "text": round(text, 4),
+            "history": round(HISTORY_SHARE * history, 4),
+            "quality": round(quality, 4),
+            "downloads": round(downloads, 4),
+        }
+
+    def _refresh(self) -> None:
+        if self._listener is None:
+            self._listener = ChangeListener(self._changes.put)
+            self._load_all()
+            return
+        changed = self._drained()
+        if "" in changed:
+            self._load_all()
+        elif changed:
+            self._load(changed)
+
+    def _drained(self) -> set[str]:
+        changed: set[str] = set()
+        while True:
+            try:
+                changed.add(self._changes.get_nowait())
+            except Empty:
+                return changed
+
+    def _load_all(self) -> None:
+        index, documents = Index(), {}
+        for document in searchable():
+            index.put(document.id, weighted_terms(document))
+            documents[document.id] = document
+        self._index, self._documents = index, documents
+
+    def _load(self, tool_ids: set[str]) -> None:
+        living = {document.id: document for document in searchable(map(UUID, tool_ids))}
+        for tool_id in tool_ids:
+            if document := living.get(tool_id):
+                self._index.put(tool_id, weighted_terms(document))
+                self._documents[tool_id] = document
+            else:
+                self._index.remove(tool_id)
+                self._documents.pop(tool_id, None)
+
+
+_process_index = SearchIndex()
+
+
+def search(
+    query: str,
+    *,
+    user: User,
+    recent: Sequence[str] = (),
+    limit: int = 5,
+    exclude: frozenset[UUID] = frozenset(),
+    scopes: frozenset[str] | None = None,
+    floor: float = FLOOR,
+) -> SearchAnswer:
+    """Rank the tools that `user` may use for a need told in words.
+
+    Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
+    scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
+    person may not see are not told at all.
+    """
+    started = time.perf_counter()
+    candidates = _process_index.candidates(query, recent)
+    usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+    hits: list[Hit] = []
+    places = limit
+    for tool_id, parts in candidates:
+        tool = usable.get(tool_id)
+        if tool is None:
+            continue
+        reason = _reason(tool, parts["score"], exclude, scopes, floor, places)
+        places -= not reason
+        hits.append(
+            Hit(
+                tool_id=tool_id,
+                wire_name=tool.wire_name,
+                title=tool.title,
+                score=parts["score"],
+                parts={name: value for name, value in parts.items() if name != "score"},
+                injected=not reason,
+                reason=reason,
+            )
+        )
+    took_ms = (time.perf_counter() - started) * 1000
+    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2))
+
+
+def _reason(
+    tool: Tool,
+    score: float,
+    exclude: frozenset[UUID],
+    scopes: frozenset[str] | None,
+    floor: float,
+    places: int,
+) -> str:
+    """Return why a candidate is left out, or nothing."""
+    if tool.pk in exclude:
+        return "already at hand"
+    if Health.BROKEN in (tool.import_health, tool.execution_health):
+        return "broken"
+    if scopes is not None and (missing := set(tool.required_scopes) - scopes):
+        return f"requires the scope {', '.join(sorted(missing))}"
+    if score < floor:
+        return "does not fit well enough"
+    return "" if places > 0 else "enough tools found already"
+
+
+def indexed() -> int:
+    """Return how many tools this process's index holds; 0 before the first search."""
+    return len(_process_index)
+
+
+def reset() -> None:
+    """Drop this process's index and its change feed."""
+    _process_index.reset()

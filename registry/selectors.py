@@ -1,0 +1,101 @@
+"""What there is to see, and who may see it."""
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Q, QuerySet
+
+from config.lib.errors import NotFound
+from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models.package import ReviewStatus
+from registry.models.tool import Visibility
+
+BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
+
+
+def tools_visible_to(user: User) -> QuerySet[Tool]:
+    """Return the tools a person may see: own, shared by a team, public and approved.
+
+    Who added a package sees its tools before it is approved, to try them.
+    """
+    approved = Q(review_status=ReviewStatus.APPROVED) & (
+        Q(package=None) | Q(package__review_status=ReviewStatus.APPROVED)
+    )
+    return (
+        Tool.objects.filter(deleted_at=None)
+        .filter(
+            Q(owner=user)
+            | Q(package__added_by=user)
+            | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
+            | (Q(visibility=Visibility.PUBLIC) & approved)
+        )
+        .select_related("package", "owner", "team")
+    )
+
+
+def tools_usable_by(user: User) -> QuerySet[Tool]:
+    """Return the visible tools that review has not stopped."""
+    return tools_visible_to(user).exclude(
+        Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
+    )
+
+
+def tool_visible_to(user: User, tool_id: UUID) -> Tool:
+    """Return one visible tool or raise NotFound."""
+    tool = tools_visible_to(user).filter(pk=tool_id).first()
+    if tool is None:
+        raise NotFound("There is no such tool, or you may not see it.", "Look in the catalogue.")
+    return tool
+
+
+def tool_owned_by(user: User, tool_id: UUID) -> Tool:
+    """Return one of a person's own tools or raise NotFound."""
+    tool = (
+        Tool.objects.filter(pk=tool_id, owner=user, deleted_at=None)
+        .select_related("package", "owner", "team")
+        .first()
+    )
+    if tool is None:
+        raise NotFound(
+            "There is no such tool among yours.", "Only the owner of a tool may change it."
+        )
+    return tool
+
+
+def packages_visible_to(user: User) -> QuerySet[Package]:
+    """Return approved packages, those a person added, and all of them to a reviewer."""
+    if user.has_perm("registry.change_package"):
+        return Package.objects.all()
+    return Package.objects.filter(Q(review_status=ReviewStatus.APPROVED) | Q(added_by=user))
+
+
+def package_visible_to(user: User, package_id: UUID) -> Package:
+    """Return one visible package or raise NotFound."""
+    package = packages_visible_to(user).filter(pk=package_id).first()
+    if package is None:
+        raise NotFound("There is no such package, or you may not see it.")
+    return package
+
+
+def jobs_visible_to(user: User) -> QuerySet[ImportJob]:
+    """Return a person's own import jobs, and all of them to a reviewer."""
+    jobs = ImportJob.objects.select_related("package", "requested_by")
+    return jobs if user.has_perm("registry.change_package") else jobs.filter(requested_by=user)
+
+
+def job_visible_to(user: User, job_id: UUID) -> ImportJob:
+    """Return one visible import job or raise NotFound."""
+    job = jobs_visible_to(user).filter(pk=job_id).first()
+    if job is None:
+        raise NotFound("There is no such import.")
+    return job
+
+
+def versions_of(tool: Tool) -> QuerySet[ToolVersion]:
+    """Return a tool's versions, newest first."""
+    return tool.versions.select_related("author").order_by("-number", "pk")
+
+
+def invocations_of(tool: Tool, user: User) -> QuerySet[Invocation]:
+    """Return the calls of a tool that a person may see: their own."""
+    return Invocation.objects.filter(tool=tool, user=user).order_by("-created_at", "pk")

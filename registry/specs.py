@@ -1,0 +1,102 @@
+"""The frozen, in-memory description of a callable tool."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from uuid import UUID
+
+from config.lib.types import JsonObject, JsonSchema
+from registry.models import Tool, ToolVersion
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnvVariable:
+    """A variable that a package declares."""
+
+    name: str
+    description: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolSpec:
+    """One version of a tool, ready to be shown to a model and run.
+
+    It holds no credential, no user and no conversation, so it may be cached and shared.
+    `package` is `{ecosystem, name, version, integrity, artifact}` or None.
+    """
+
+    tool_id: UUID
+    version: int
+    digest: str
+    kind: str
+    wire_name: str
+    title: str
+    description: str
+    category: str
+    input_schema: JsonSchema
+    output_schema: JsonSchema | None
+    ai_agent: Mapping[str, object]
+    required_scopes: frozenset[str]
+    timeout_seconds: int
+    export_name: str
+    definition: JsonObject | None
+    package: JsonObject | None
+    env: tuple[EnvVariable, ...]
+
+    @property
+    def label(self) -> str:
+        """Return the name a person knows it by: `package::export`, or the wire name."""
+        if self.package and self.kind != "builtin":
+            return f"{self.package['name']}::{self.export_name}"
+        return self.wire_name
+
+
+def snapshot_of(tool: Tool) -> JsonObject:
+    """Return all that decides how a tool is described and run; a version keeps just this."""
+    package = tool.package
+    return {
+        "kind": tool.kind,
+        "title": tool.title,
+        "description": tool.description,
+        "category": tool.category,
+        "input_schema": tool.input_schema,
+        "output_schema": tool.output_schema,
+        "ai_agent": tool.ai_agent,
+        "required_scopes": sorted(tool.required_scopes),
+        "timeout_seconds": tool.timeout_seconds,
+        "export_name": tool.export_name,
+        "definition": tool.definition,
+        "package": {
+            "ecosystem": package.ecosystem,
+            "name": package.name,
+            "version": package.version,
+            "integrity": package.integrity,
+            "artifact": package.artifact,
+            "env": package.env,
+        }
+        if package
+        else None,
+    }
+
+
+def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
+    """Build the spec of a stored version under the tool's present wire name."""
+    snapshot = dict(version.snapshot)
+    package = snapshot.pop("package")
+    env = package.pop("env", []) if package else []
+    return ToolSpec(
+        tool_id=version.tool_id,
+        version=version.number,
+        digest=version.digest,
+        wire_name=wire_name,
+        package=package,
+        env=tuple(
+            EnvVariable(
+                name=item["name"],
+                description=item.get("description") or "",
+                required=item.get("required", True),
+            )
+            for item in env
+        ),
+        **{**snapshot, "required_scopes": frozenset(snapshot["required_scopes"])},
+    )

@@ -1,0 +1,38 @@
+"""Tell what a run did, as data: the execution log."""
+
+from config.lib.jsontext import shortened, size_of
+from config.lib.types import JsonObject, JsonValue
+from sequences.models import Run, RunStep
+
+LARGEST_LOG = 900_000
+"""Bytes of JSON above which the outputs in a log are shortened, so that the log stays usable."""
+
+LARGEST_SHORTENED = 4_000
+"""Bytes of one step's output in a log that had to be shortened."""
+
+
+def execution_log(run: Run) -> list[JsonObject]:
+    """Return `[{stepNumber, tool, status, message, output|error, started_at, duration_ms,
+    attempts}]` in the order of the steps."""
+    steps = list(run.steps.order_by("number", "pk"))
+    log = [_entry(step, step.output) for step in steps]
+    if size_of(log) <= LARGEST_LOG:
+        return log
+    return [_entry(step, shortened(step.output, LARGEST_SHORTENED)) for step in steps]
+
+
+def _entry(step: RunStep, output: JsonValue) -> JsonObject:
+    entry: JsonObject = {
+        "stepNumber": step.number,
+        "tool": step.tool_name,
+        "status": step.status,
+        "message": step.message,
+        "started_at": step.started_at.isoformat(),
+        "duration_ms": step.duration_ms,
+        "attempts": step.attempts,
+    }
+    if step.error is None:
+        entry["output"] = output
+    else:
+        entry["error"] = step.error
+    return entry

@@ -1,0 +1,51 @@
+// The chat composer: Enter sends, Shift+Enter makes a new line, the box grows with its text.
+document.addEventListener("keydown", (event) => {
+  if (!event.target.matches?.("[data-composer]") || event.key !== "Enter") return;
+  // An input method uses Enter to accept a word.
+  if (event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  const submit = event.target.form.querySelector("[type=submit]");
+  if (event.target.value.trim() && !submit?.disabled) event.target.form.requestSubmit(submit);
+});
+
+const grow = (box) => {
+  box.style.height = "auto";
+  box.style.height = `${box.scrollHeight}px`;
+};
+
+if (!CSS.supports("field-sizing", "content")) {
+  document.addEventListener("input", (event) => {
+    if (event.target.matches("[data-composer]")) grow(event.target);
+  });
+}
+
+// The sent text leaves the box once the server has taken it.
+document.addEventListener("htmx:afterRequest", (event) => {
+  const box = event.target.querySelector?.("[data-composer]");
+  if (!box || !event.detail.successful) return;
+  box.value = "";
+  box.style.height = "";
+  box.focus();
+});
+
+// Follow a growing answer only while the reader is at its end.
+const NEAR_END_PX = 160;
+let following = true;
+
+addEventListener(
+  "scroll",
+  () => {
+    const page = document.documentElement;
+    following = page.scrollHeight - page.clientHeight - page.scrollTop < NEAR_END_PX;
+  },
+  { passive: true },
+);
+
+const follow = () => {
+  if (following && document.querySelector("[data-follow]")) {
+    scrollTo({ top: document.documentElement.scrollHeight });
+  }
+};
+
+document.addEventListener("htmx:afterSettle", follow);
+document.addEventListener("htmx:sseMessage", follow);

@@ -1,0 +1,143 @@
+"""Make rows for tests: one short function per thing, every detail may be named."""
+
+from itertools import count
+from typing import Any
+
+from django.contrib.auth.models import Group, User
+
+from agents.models import Agent, AgentTool
+from chat.models import Conversation
+from registry.models import Package, Tool
+from registry.models.package import Ecosystem, ReviewStatus
+from registry.models.tool import ToolKind, Visibility
+from registry.services import tool_publish
+
+_numbers = count(1)
+
+TEXT_SCHEMA = {
+    "type": "object",
+    "properties": {"text": {"type": "string", "description": "Any text."}},
+    "required": ["text"],
+    "additionalProperties": False,
+}
+
+
+def make_user(username: str = "", **fields: Any) -> User:
+    """Make a person whose password is `secret-<username>`."""
+    username = username or f"person{next(_numbers)}"
+    return User.objects.create_user(username, password=f"secret-{username}", **fields)
+
+
+def make_team(name: str = "", *members: User) -> Group:
+    """Make a team of these people."""
+    team = Group.objects.create(name=name or f"team{next(_numbers)}")
+    team.user_set.add(*members)
+    return team
+
+
+def make_package(**fields: Any) -> Package:
+    """Make an approved npm package."""
+    values: dict[str, Any] = {
+        "ecosystem": Ecosystem.NPM,
+        "name": f"@acme/package-{next(_numbers)}",
+        "version": "1.0.0",
+        "review_status": ReviewStatus.APPROVED,
+    }
+    return Package.objects.create(**{**values, **fields})
+
+
+def builtin_package() -> Package:
+    """Return the package of the built-ins, made at its first use."""
+    package, _ = Package.objects.get_or_create(
+        ecosystem=Ecosystem.BUILTIN,
+        name="outfitter",
+        defaults={"review_status": ReviewStatus.APPROVED},
+    )
+    return package
+
+
+def make_tool(**fields: Any) -> Tool:
+    """Make a published, public, approved npm tool that takes `{text}`."""
+    number = next(_numbers)
+    values: dict[str, Any] = {
+        "kind": ToolKind.NPM,
+        "export_name": f"tool{number}",
+        "wire_name": f"tool_{number}",
+        "title": f"Tool {number}",
+        "description": "Does something with a text.",
+        "input_schema": TEXT_SCHEMA,
+        "visibility": Visibility.PUBLIC,
+        "review_status": ReviewStatus.APPROVED,
+        **fields,
+    }
+    if values["kind"] != ToolKind.SEQUENCE and "package" not in values:
+        values["package"] = make_package()
+    tool = Tool(**values)
+    tool_publish(tool, author=None)
+    return tool
+
+
+def make_builtin(name: str = "calculator", **fields: Any) -> Tool:
+    """Make the catalogue row of one real built-in tool."""
+    from registry.builtins import BUILTINS
+
+    builtin = BUILTINS[name]
+    return make_tool(
+        **{
+            "package": builtin_package(),
+            "kind": ToolKind.BUILTIN,
+            "export_name": builtin.name,
+            "wire_name": builtin.name,
+            "title": builtin.title,
+            "description": builtin.description,
+            "category": builtin.category,
+            "input_schema": dict(builtin.input_schema),
+            "output_schema": dict(builtin.output_schema) if builtin.output_schema else None,
+            "ai_agent": dict(builtin.ai_agent),
+            **fields,
+        }
+    )
+
+
+def make_sequence(owner: User, **fields: Any) -> Tool:
+    """Make a private one-step sequence of the calculator, unless `definition` says otherwise."""
+    definition = fields.pop("definition", None)
+    if definition is None:
+        calculator = Tool.objects.filter(wire_name="calculator", deleted_at=None).first()
+        definition = {
+            "format": 1,
+            "steps": [
+                {
+                    "stepNumber": 1,
+                    "toolToRunId": str((calculator or make_builtin("calculator")).pk),
+                    "inputMapping": {"expression": {"source": "initialInput", "key": "text"}},
+                    "storeOutputAs": "answer",
+                }
+            ],
+        }
+    return make_tool(
+        **{
+            "kind": ToolKind.SEQUENCE,
+            "owner": owner,
+            "visibility": Visibility.PRIVATE,
+            "definition": definition,
+            **fields,
+        }
+    )
+
+
+def make_agent(owner: User, *tools: Tool, **fields: Any) -> Agent:
+    """Make an agent with these tools linked."""
+    number = next(_numbers)
+    agent = Agent.objects.create(
+        **{"owner": owner, "slug": f"agent-{number}", "name": f"Agent {number}", **fields}
+    )
+    AgentTool.objects.bulk_create(AgentTool(agent=agent, tool=tool) for tool in tools)
+    return agent
+
+
+def make_conversation(user: User, agent: Agent | None = None, **fields: Any) -> Conversation:
+    """Make an empty conversation."""
+    return Conversation.objects.create(
+        **{"user": user, "agent": agent or make_agent(user), **fields}
+    )

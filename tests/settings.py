@@ -1,0 +1,22 @@
+"""The product's settings, on embedded services of this test run's own.
+
+The environment is set before `config.settings` reads it. The process that pytest was started as
+makes the folder; the parallel workers inherit it, each with a Redis database of its own (their
+PostgreSQL databases are told apart by pytest-django).
+"""
+
+import os
+import tempfile
+
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
+
+if not WORKER:
+    os.environ["OUTFITTER_VAR"] = tempfile.mkdtemp(prefix="outfitter-test-")
+
+if WORKER and "REDIS_URL" not in os.environ:
+    from config.embedded import addresses
+
+    number = int(WORKER.removeprefix("gw")) + 1
+    os.environ["REDIS_URL"] = addresses().redis_url.replace("?db=0", f"?db={number}")
+
+from config.settings import *  # noqa: E402, F403
