@@ -1,11 +1,16 @@
 """Which agents, credentials and tokens a person sees."""
 
+from dataclasses import dataclass
+from uuid import UUID
+
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
+from registry.models import Invocation, Tool
+from registry.selectors import tools_usable_by
 
 
 def agents_visible_to(user: User) -> QuerySet[Agent]:
@@ -13,6 +18,11 @@ def agents_visible_to(user: User) -> QuerySet[Agent]:
     return Agent.objects.filter(
         Q(owner=user) | Q(visibility=AgentVisibility.TEAM, team__in=user.groups.values("pk"))
     ).select_related("owner", "team")
+
+
+def agents_owned_by(user: User) -> QuerySet[Agent]:
+    """Return a person's own agents."""
+    return Agent.objects.filter(owner=user).order_by("name", "pk")
 
 
 def agent_visible_to(user: User, slug: str) -> Agent:
@@ -40,6 +50,57 @@ def links_of(agent: Agent) -> QuerySet[AgentTool]:
         .select_related("tool__package")
         .order_by("tool__wire_name", "pk")
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Choice:
+    """A tool that an agent could carry, and whether it does."""
+
+    tool: Tool
+    linked: bool
+
+
+def tool_choices(agent: Agent) -> list[Choice]:
+    """Return the tools that the owner may use, the linked ones first."""
+    linked = set(AgentTool.objects.filter(agent=agent).values_list("tool_id", flat=True))
+    tools = tools_usable_by(agent.owner).order_by("wire_name", "pk")
+    choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
+    return sorted(choices, key=lambda choice: not choice.linked)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Usage:
+    """How often an agent called its tools; `by_tool` is `{wire name: calls}`, most first."""
+
+    total_tools_available: int
+    total_tool_calls: int
+    by_tool: dict[str, int]
+
+    @property
+    def most_used_tool(self) -> str | None:
+        """Return the wire name of the tool that was called most, if any was."""
+        return next(iter(self.by_tool), None)
+
+
+def usage_of(agent: Agent) -> Usage:
+    """Count the recorded calls that an agent has made."""
+    counted = (
+        Invocation.objects.filter(agent_id=agent.pk)
+        .values_list("tool__wire_name")
+        .annotate(calls=Count("pk"))
+        .order_by("-calls", "tool__wire_name")
+    )
+    by_tool = dict(counted)
+    return Usage(
+        total_tools_available=links_of(agent).count(),
+        total_tool_calls=sum(by_tool.values()),
+        by_tool=by_tool,
+    )
+
+
+def agents_using(user: User, tool_id: UUID) -> QuerySet[Agent]:
+    """Return the visible agents that carry a tool."""
+    return agents_visible_to(user).filter(links__tool_id=tool_id).order_by("name", "pk")
 
 
 def credentials_of(user: User) -> QuerySet[Credential]:

@@ -34,6 +34,8 @@ EDITABLE = frozenset(
 )
 ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
 LONGEST_SECRET = 10_000
+RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using"})
+"""Slugs that are pages under `/agents/`."""
 
 
 def agent_create(owner: User, **fields: Any) -> Agent:
@@ -146,8 +148,9 @@ def credential_delete(owner: User, credential_id: UUID) -> None:
 
 def _free_slug(name: str) -> str:
     base = slugify(name)[:50] or "agent"
+    if base in RESERVED_SLUGS:
+        base = f"{base}-agent"
     taken = set(Agent.objects.filter(slug__startswith=base).values_list("slug", flat=True))
     if base not in taken:
         return base
     return next(slug for n in range(2, 10_000) if (slug := f"{base}-{n}") not in taken)
-

@@ -4,6 +4,7 @@ import hashlib
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -74,7 +75,7 @@ def token_of(text: str) -> ApiToken | None:
     return token
 
 
-def token_revoke(user: User, token_id: str) -> None:
+def token_revoke(user: User, token_id: UUID) -> None:
     """Delete one of a person's tokens; it stops working at once."""
     ApiToken.objects.filter(user=user, pk=token_id).delete()
 

@@ -4,9 +4,12 @@ import os
 from pathlib import Path
 
 import dj_database_url
+import django_stubs_ext
 
 from config import embedded
 from config.embedded import secrets
+
+django_stubs_ext.monkeypatch()  # lets `ModelAdmin[Tool]` be written, as the type checker wants it
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -97,7 +100,7 @@ REDIS_URL = os.environ.get("REDIS_URL") or _addresses.redis_url
 CACHES = {
     "default": {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": REDIS_URL}
 }
-CELERY_BROKER_URL = REDIS_URL
+CELERY_BROKER_URL = embedded.celery_url(REDIS_URL)
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
@@ -163,7 +166,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_PAGINATION_CLASS": "config.lib.api.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
-    "EXCEPTION_HANDLER": "config.lib.api.handle_exception",
+    "EXCEPTION_HANDLER": "config.lib.api_errors.handle_exception",
     "UNAUTHENTICATED_USER": "django.contrib.auth.models.AnonymousUser",
 }
 SPECTACULAR_SETTINGS = {

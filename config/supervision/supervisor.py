@@ -82,7 +82,7 @@ class Supervisor:
             self._console.say(str(error))
         self._next_check = time.monotonic() + CHECK_SECONDS
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
         if not self._stopping:
             self._console.say("Stopping …")
         self._stopping = True

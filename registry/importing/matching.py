@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from registry.manifest import DeclaredTool
-from registry.sandbox.client import DescribedTool
+from registry.sandbox.client import ToolDescription
 
 CLOSE_ENOUGH = 0.75
 """Similarity (difflib's ratio of the bare names) from which two names are near each other."""
@@ -26,7 +26,7 @@ class Match:
     """
 
     declared: DeclaredTool | None
-    exported: DescribedTool | None
+    exported: ToolDescription | None
     drift: str = ""
 
     @property
@@ -37,9 +37,7 @@ class Match:
         return self.declared.export if self.declared else ""
 
 
-def match_tools(
-    declared: Sequence[DeclaredTool], exported: Sequence[DescribedTool]
-) -> list[Match]:
+def match_tools(declared: Sequence[DeclaredTool], exported: Sequence[ToolDescription]) -> list[Match]:
     """Return every declared tool with its export, then the exports that nobody declared."""
     by_name = {name: tool for tool in reversed(exported) for name in (*tool.aliases, tool.export)}
     exact = {tool.export: by_name[tool.export] for tool in declared if tool.export in by_name}
@@ -56,7 +54,7 @@ def match_tools(
     return [*matches, *(Match(declared=None, exported=tool) for tool in free)]
 
 
-def _drifted(declared: DeclaredTool, near: list[DescribedTool]) -> Match:
+def _drifted(declared: DeclaredTool, near: list[ToolDescription]) -> Match:
     said = f"“{declared.export}” is declared but not exported."
     if len(near) == 1:
         found = f"{said} “{near[0].export}” is exported, has a similar name and is used instead."
@@ -67,9 +65,7 @@ def _drifted(declared: DeclaredTool, near: list[DescribedTool]) -> Match:
     return Match(declared=declared, exported=None, drift=said)
 
 
-def _nearest(
-    name: str, candidates: Iterable[DescribedTool], *, alone: bool
-) -> list[DescribedTool]:
+def _nearest(name: str, candidates: Iterable[ToolDescription], *, alone: bool) -> list[ToolDescription]:
     """Return the candidates whose bare names equal `name`'s, else those that are close to it.
 
     `alone` says that one tool is declared and one exported, so they can only mean each other.
@@ -82,7 +78,7 @@ def _nearest(
     return same or [tool for tool in candidates if _similarity(wanted, tool) >= CLOSE_ENOUGH]
 
 
-def _similarity(wanted: str, tool: DescribedTool) -> float:
+def _similarity(wanted: str, tool: ToolDescription) -> float:
     return SequenceMatcher(None, wanted, _bare(tool.export), autojunk=False).ratio()
 
 

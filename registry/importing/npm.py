@@ -42,7 +42,7 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
     says whether the registry, the sandbox, the package or its manifest is at fault.
     """
     stage(f"Installing {name}@{version or 'latest'} without running its scripts")
-    artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version)
+    artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version or None)
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = sandbox().describe(artifact=artifact.artifact)
     manifest = read_manifest(artifact.manifest)
@@ -71,8 +71,7 @@ def _save(
     _write_package(package, artifact, manifest, _findings(manifest, description, matches))
     known = tools_by_export(package)
     report = [
-        _write_tool(known.get(match.export), package, match, description, user)
-        for match in matches
+        _write_tool(known.get(match.export), package, match, description, user) for match in matches
     ]
     for tool in tools_retire(package, keep={match.export for match in matches}):
         message = f"{package} no longer has it."

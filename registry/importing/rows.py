@@ -14,9 +14,7 @@ def locked_package(*, ecosystem: str, name: str, defaults: JsonObject) -> tuple[
 
     Two imports of one package at the same time wait for each other here.
     """
-    package, made = Package.objects.get_or_create(
-        ecosystem=ecosystem, name=name, defaults=defaults
-    )
+    package, made = Package.objects.get_or_create(ecosystem=ecosystem, name=name, defaults=defaults)
     return Package.objects.select_for_update().get(pk=package.pk), made
 
 

@@ -15,6 +15,9 @@ class JobStatus(models.TextChoices):
     FAILED = "failed", "Failed"
 
 
+OPEN = (JobStatus.QUEUED, JobStatus.RUNNING)
+
+
 class ImportJob(models.Model):
     """One request to import a package, and how far it has come."""
 
@@ -42,6 +45,12 @@ class ImportJob(models.Model):
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(status__in=JobStatus.values), name="import_job_status_known"
+            ),
+            models.UniqueConstraint(
+                fields=["requested_by", "ecosystem", "name", "version"],
+                name="import_job_one_open",
+                condition=models.Q(status__in=OPEN),
+                nulls_distinct=False,
             ),
         ]
         indexes = [models.Index(fields=["-created_at"], name="import_job_time")]

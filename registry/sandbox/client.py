@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol, TypedDict
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry import errors
@@ -53,7 +53,7 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedTool:
+class ToolDescription:
     """One tool of a package: `export` is how to call it, `aliases` are its other names."""
 
     export: str
@@ -75,13 +75,12 @@ class DescriptionProblem:
 class Description:
     """What a package offers."""
 
-    tools: tuple[DescribedTool, ...]
+    tools: tuple[ToolDescription, ...]
     problems: tuple[DescriptionProblem, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class LogLine:
-    """A line the tool printed; `level` as in JavaScript's console."""
+class LogLine(TypedDict):
+    """A line the tool printed; `level` as in JavaScript's console. JSON as it stands."""
 
     level: str
     text: str
@@ -144,7 +143,7 @@ class LocalSandbox:
         """List the tools of a built package; see `Sandbox.describe`."""
         found = self._ask("describe", {"artifact": artifact})
         return Description(
-            tools=tuple(_described_tool(tool) for tool in found["tools"]),
+            tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
         )
 
@@ -163,7 +162,7 @@ class LocalSandbox:
         logs: list[LogLine] = []
 
         def keep(level: str, text: str) -> None:
-            logs.append(LogLine(level, text))
+            logs.append(LogLine(level=level, text=text))
             if on_log is not None:
                 on_log(level, text)
 
@@ -223,8 +222,8 @@ class LocalSandbox:
         return connection
 
 
-def default_sandbox() -> LocalSandbox:
-    """Return the client of the service at its usual place."""
+def sandbox() -> Sandbox:
+    """Return the sandbox of this machine, at its usual place."""
     return LocalSandbox(socket_path())
 
 
@@ -278,8 +277,8 @@ def _await_end(connection: socket.socket) -> None:
         seen = seen[-32:] + chunk
 
 
-def _described_tool(tool: JsonObject) -> DescribedTool:
-    return DescribedTool(
+def _tool_description(tool: JsonObject) -> ToolDescription:
+    return ToolDescription(
         export=tool["export"],
         aliases=tuple(str(alias) for alias in tool["aliases"]),
         description=tool["description"],

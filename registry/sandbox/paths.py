@@ -27,7 +27,12 @@ class StoreChoice:
 def socket_path() -> Path:
     """Return the service's socket: `SANDBOX_SOCKET`, else `var/sandbox/sandboxd.sock`."""
     given = os.environ.get("SANDBOX_SOCKET")
-    return Path(given) if given else PROJECT / "var" / "sandbox" / "sandboxd.sock"
+    return Path(given) if given else var_folder(PROJECT) / "sandbox" / "sandboxd.sock"
+
+
+def var_folder(project: Path) -> Path:
+    """Return the folder of what the product keeps: `OUTFITTER_VAR`, else the project's `var/`."""
+    return Path(os.environ.get("OUTFITTER_VAR") or project / "var")
 
 
 def service_uid() -> int:
@@ -56,7 +61,7 @@ def choose_store(*, project: Path = PROJECT, uid: int | None = None) -> StoreCho
     if given:
         return StoreChoice(Path(given), "SANDBOX_STORE says so.")
     uid = service_uid() if uid is None else uid
-    beside = project / "var" / "sandbox" / "store"
+    beside = var_folder(project) / "sandbox" / "store"
     closed = next(_closed_folders(beside, uid), None)
     if closed is None:
         return StoreChoice(beside, "It is beside the project.")

@@ -2,8 +2,8 @@
 
 With `idf="okapi"` the scores are those of `rank_bm25.BM25Okapi` (Trotman et al., "Improvements to
 BM25 and Language Models Examined"): raw inverse document frequency, with terms that more than half
-of the documents hold raised to `epsilon` times the average. Only counts are stored; everything that an update
-would change for all documents (IDF, average length) is computed when a query asks for it.
+of the documents hold raised to `epsilon` times the average. Only counts are stored; everything
+that an update would change for all documents (IDF, average length) is computed when a query asks.
 """
 
 import math

@@ -14,8 +14,8 @@ from pathlib import Path
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
 from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.npm import Registry, registry_of_operator
-from registry.sandbox.service.runtime import lay_out
 from registry.sandbox.service.server import serve
+from registry.sandbox.service.store import lay_out
 
 # What the standard library imports on first use. The interpreter may lie in root's own folder,
 # where nothing can be imported any more once root is given up.

@@ -4,7 +4,6 @@ import asyncio
 import hashlib
 import json
 import shutil
-import stat
 import tempfile
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -15,7 +14,8 @@ from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import BUILD_SECONDS, MAX_ARTIFACT_BYTES, MB, MIN_FREE_BYTES
 from registry.sandbox.service.profile import prepare
 from registry.sandbox.service.runtime import Runtime
-from registry.sandbox.service.spawn import CHUNK_BYTES, Sandbox
+from registry.sandbox.service.spawn import Sandbox
+from registry.sandbox.service.store import make_read_only, remove_tree, size_of
 
 # Part of every artifact's key: raise it when the way they are built changes.
 BUILDER_VERSION = "1"
@@ -43,11 +43,6 @@ class Builder:
         self._builds = store / "builds"
         self._registry = registry
         self._under_way: dict[tuple[str, str], asyncio.Task[Artifact]] = {}
-
-    def clear_leftovers(self) -> None:
-        """Remove what builds left behind when the service was stopped."""
-        for folder in self._builds.iterdir():
-            _remove(folder)
 
     def package(self, key: str) -> calls.Package:
         """Return a built package; raises `ServiceError` when the store does not have it."""
@@ -80,7 +75,7 @@ class Builder:
         scratch = Path(tempfile.mkdtemp(dir=self._builds))
         try:
             package = scratch / "pkg"
-            for folder in (package, package / "home", scratch / "cache"):
+            for folder in (package, scratch / "cache"):
                 folder.mkdir()
             npm.write_project(package, name, version)
             await self._deno_install(runtime, ("--lockfile-only",), package, name, version)
@@ -89,13 +84,12 @@ class Builder:
             if (self._artifacts / key).exists():
                 return self._record(key)
             await self._deno_install(runtime, ("--frozen",), package, name, version)
-            for folder in (package / ".deno", package / "home"):
-                shutil.rmtree(folder, ignore_errors=True)
+            shutil.rmtree(package / ".deno")
             return await self._publish(runtime, scratch, key, name, resolved)
         except OSError as error:
             raise npm.no_space(f"The artifact of {name} could not be written: {error}.") from error
         finally:
-            _remove(scratch)
+            remove_tree(scratch)
 
     def _check_space(self) -> None:
         free = shutil.disk_usage(self._builds).free
@@ -111,7 +105,7 @@ class Builder:
         sandbox = await Sandbox.spawn(prepare(runtime, profile))
         try:
             async with asyncio.timeout(BUILD_SECONDS):
-                await _discard_output(sandbox)
+                await sandbox.discard_output()
                 finished = await sandbox.finished()
         except TimeoutError:
             message = f"{name} was not installed within {BUILD_SECONDS:.0f} seconds."
@@ -126,7 +120,7 @@ class Builder:
         self, runtime: Runtime, scratch: Path, key: str, name: str, resolved: npm.Resolved
     ) -> Artifact:
         manifest_file = scratch / "pkg" / "node_modules" / name / "package.json"
-        size = sum(path.lstat().st_size for path in scratch.rglob("*"))
+        size = size_of(scratch)
         if size > MAX_ARTIFACT_BYTES:
             message = (
                 f"{name} takes {size // MB} MB installed; {MAX_ARTIFACT_BYTES // MB} are allowed."
@@ -143,7 +137,7 @@ class Builder:
         )
         (scratch / RECORD).write_text(json.dumps(asdict(artifact)), encoding="utf-8")
         await calls.warm(runtime, calls.Package(name, scratch))
-        _make_read_only(scratch)
+        make_read_only(scratch)
         try:
             scratch.rename(self._artifacts / key)
         except FileExistsError:
@@ -160,24 +154,3 @@ def _key(runtime: Runtime, name: str, resolved: npm.Resolved) -> str:
     parts = ["npm", name, resolved.version, resolved.lock_digest]
     parts += [runtime.deno_version, runtime.machine, BUILDER_VERSION]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-async def _discard_output(sandbox: Sandbox) -> None:
-    stdout = sandbox.process.stdout
-    while stdout is not None and await stdout.read(CHUNK_BYTES):
-        pass
-
-
-def _make_read_only(folder: Path) -> None:
-    """Take away write permission below `folder`, whose own must stay until it is moved."""
-    for path in folder.rglob("*"):
-        if not path.is_symlink():
-            path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
-
-
-def _remove(folder: Path) -> None:
-    """Remove a build folder, of which parts may be read-only already; absent is fine."""
-    for path in (folder, *folder.rglob("*")):
-        if path.is_dir() and not path.is_symlink():
-            path.chmod(0o700)
-    shutil.rmtree(folder, ignore_errors=True)

@@ -1,6 +1,5 @@
 """Run a package: describe its tools, or call one. Each time in a fresh process."""
 
-import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,8 +13,9 @@ from registry.sandbox.service.limits import (
     MAX_CALL_SECONDS,
     MAX_OUTPUT_BYTES,
 )
-from registry.sandbox.service.process import Guest, GuestFailure, LogSink
+from registry.sandbox.service.process import Guest, GuestFailure, LogSink, out_of_memory
 from registry.sandbox.service.runtime import Runtime
+from registry.sandbox.service.wording import MEMORY_REFUSED, readable
 
 # The codes of `guest/worker.mjs`.
 GUEST_CODES = {
@@ -23,16 +23,6 @@ GUEST_CODES = {
     -32001: "import_broken",
     -32002: "unknown_export",
     -32003: "output_rejected",
-}
-# Deno's own words when a permission is missing.
-DENIED = re.compile(r'Requires (\w+) access to "?([^",]+)"?, run again with the --allow-\w+ flag')
-DENIED_WORDS = {
-    "net": "The tool tried to reach {0} over the network, which it may not.",
-    "read": "The tool tried to read {0}, which is outside its sandbox.",
-    "write": "The tool tried to write {0}, which is outside its sandbox.",
-    "run": "The tool tried to start the program {0}, which it may not.",
-    "ffi": "The tool tried to load the native library {0}, which it may not.",
-    "sys": "The tool asked for {0} of the machine, which it may not know.",
 }
 
 
@@ -54,20 +44,10 @@ class CallRequest:
     seconds: float = 30.0
 
 
-def readable(message: str) -> str:
-    """Put Deno's permission errors into words for the person who reads them."""
-
-    def words(match: re.Match[str]) -> str:
-        kind, target = match.groups()
-        return DENIED_WORDS.get(kind, "The tool asked for {0}, which it may not use.").format(
-            target
-        )
-
-    return DENIED.sub(words, message)
-
-
 def guest_error(failure: GuestFailure) -> ServiceError:
     """Turn the guest's error answer into the service's."""
+    if MEMORY_REFUSED in failure.message:
+        return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
     return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
 

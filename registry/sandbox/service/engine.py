@@ -26,7 +26,6 @@ class Engine:
     def __init__(self, store: Path, registry: Registry) -> None:
         self._store = store
         self._builder = Builder(store, registry)
-        self._builder.clear_leftovers()
         self._report: selftest.Report | None = None
         self._testing = asyncio.Lock()
         self._running = 0

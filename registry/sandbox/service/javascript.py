@@ -57,7 +57,7 @@ def install(
     resolver = {
         str(path): path for path in (Path("/etc/resolv.conf"), Path("/etc/hosts")) if path.exists()
     }
-    folders = {"DENO_DIR": "/build/.deno", "HOME": "/build/home"}
+    folders = {"DENO_DIR": "/build/.deno", "HOME": "/home"}
     return Profile(
         command=(DENO, "install", "--node-modules-dir=auto", "--prod", *arguments),
         limits=BUILD_LIMITS,

@@ -46,7 +46,7 @@ class Registry:
     @property
     def files(self) -> dict[str, bytes]:
         """The files to show to the build, by their path inside."""
-        shown = {"/build/.npmrc": self.npmrc, "/ca.pem": self.certificates}
+        shown = {"/home/.npmrc": self.npmrc, "/ca.pem": self.certificates}
         return {path: content for path, content in shown.items() if content}
 
     @property

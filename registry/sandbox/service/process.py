@@ -93,7 +93,8 @@ class Guest:
         self._waiting = asyncio.get_running_loop().create_future()
         async with asyncio.timeout(seconds):
             await self._write(request_line(self._last_id, method, params))
-            await asyncio.wait({self._waiting, self._reader}, return_when="FIRST_COMPLETED")
+            either: set[asyncio.Future[Any]] = {self._waiting, self._reader}
+            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
             if not self._waiting.done():
                 raise await self._ended()
             return self._waiting.result()
@@ -172,13 +173,17 @@ class Guest:
         self._on_log(level[:10], kept if self._log_room else f"{kept} … (log cut here)")
 
 
+def out_of_memory() -> ServiceError:
+    """Return the error of a tool that wanted more memory than it may have."""
+    message = "The tool used more memory than a call may."
+    return ServiceError("out_of_memory", message, "Try a smaller input.")
+
+
 def crash(finished: Finished) -> ServiceError:
     """Say why a process ended before it answered."""
     code = finished.code
     if any(sign in finished.stderr for sign in MEMORY_SIGNS):
-        return ServiceError(
-            "out_of_memory", "The tool used more memory than a call may.", "Try a smaller input."
-        )
+        return out_of_memory()
     if code == SIGNAL_EXIT + signal.SIGXCPU:
         return ServiceError(
             "cpu_limit",

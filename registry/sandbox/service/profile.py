@@ -87,7 +87,7 @@ def _held(content: bytes, launch: Launch) -> str:
     """Put bytes into an anonymous file that the child inherits; return its descriptor's number."""
     descriptor = os.memfd_create("sandbox")
     launch.inherited.append(descriptor)
-    with open(descriptor, "wb", closefd=False) as file:  # noqa: PTH123 - a descriptor, not a path
+    with open(descriptor, "wb", closefd=False) as file:
         file.write(content)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return str(descriptor)

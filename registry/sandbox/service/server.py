@@ -31,6 +31,25 @@ def peer_uid(connection: socket.socket) -> int:
     return uid
 
 
+class BadRequest(Exception):
+    """A client sent a line that is no request."""
+
+
+def parse_request(line: bytes) -> tuple[int | None, str, dict[str, Any]]:
+    """Return `(id, method, params)` of a line; the id of a notification is None."""
+    try:
+        request = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadRequest from error
+    if not isinstance(request, dict):
+        raise BadRequest
+    request_id, method, params = request.get("id"), request.get("method"), request.get("params", {})
+    known_id = request_id is None or type(request_id) is int
+    if not known_id or not isinstance(method, str) or not isinstance(params, dict):
+        raise BadRequest
+    return request_id, method, params
+
+
 class Server:
     """Accepts clients of the allowed users and runs their requests."""
 
@@ -76,8 +95,8 @@ class Connection:
         try:
             while line := await self._reader.readline():
                 self._take(line)
-        except (ValueError, RecursionError, ConnectionError) as error:
-            # A client of ours that does not speak JSON-RPC has a fault no answer can mend.
+        except (BadRequest, ConnectionError, ValueError) as error:
+            # A client that does not speak JSON-RPC (or a line too long) has a fault of its own.
             logger.warning("dropped a client: %s", type(error).__name__)
         finally:
             tasks = list(self._running.values())
@@ -86,22 +105,18 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _take(self, line: bytes) -> None:
-        request = json.loads(line)
-        if not isinstance(request, dict) or not isinstance(request.get("params", {}), dict):
-            raise ValueError
-        method, params = request.get("method"), request.get("params", {})
+        request_id, method, params = parse_request(line)
         if method == "cancel":
-            task = self._running.get(params.get("id"))
+            task = self._running.get(params.get("id", -1))
             if task is not None:
                 task.cancel()
             return
-        request_id = request.get("id")
-        if type(request_id) is not int or request_id in self._running:
-            raise ValueError
+        if request_id is None or request_id in self._running:
+            raise BadRequest
         task = asyncio.create_task(self._run(request_id, method, params))
         self._running[request_id] = task
 
-    async def _run(self, request_id: int, method: Any, params: dict[str, Any]) -> None:
+    async def _run(self, request_id: int, method: str, params: dict[str, Any]) -> None:
         try:
             await self._send({"id": request_id, **await self._answer(request_id, method, params)})
         except ConnectionError:
@@ -109,17 +124,17 @@ class Connection:
         finally:
             self._running.pop(request_id, None)
 
-    async def _answer(self, request_id: int, method: Any, params: dict[str, Any]) -> dict[str, Any]:
+    async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Run a method; every way it can end becomes a result or an error."""
+        run = self._methods.get(method)
+        if run is None:
+            return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
 
         def on_log(level: str, text: str) -> None:
             log = {"id": request_id, "level": level, "text": text}
             self._write({"method": "log", "params": log})
 
         try:
-            run = self._methods.get(method) if isinstance(method, str) else None
-            if run is None:
-                raise ServiceError("invalid_request", "There is no such method.")
             return {"result": await run(params, on_log)}
         except ServiceError as error:
             return {"error": error.as_rpc()}

@@ -96,19 +96,30 @@ class Sandbox:
         """Kill and reap, so that nothing of the sandbox is left when this returns."""
         self.kill()
         try:
-            await asyncio.wait_for(self.process.wait(), END_SECONDS)
+            await asyncio.wait_for(self._reaped(), END_SECONDS)
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGKILL)
-            await self.process.wait()
+            await self._reaped()
         self._stderr_reader.cancel()
+
+    async def _reaped(self) -> None:
+        # asyncio reports the end of a process only once its pipes have been read empty.
+        await self.discard_output()
+        await self.process.wait()
+
+    async def discard_output(self) -> None:
+        """Read the output until it ends, keeping nothing."""
+        stdout = self.process.stdout
+        while stdout is not None and await stdout.read(CHUNK_BYTES):
+            pass
 
 
 async def _child_pid(info: int) -> int | None:
     """Read from bubblewrap's `--info-fd` the process id of the namespace's first process."""
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader()
-    pipe = open(info, "rb", buffering=0)  # noqa: PTH123, SIM115 - the transport closes it
+    pipe = open(info, "rb", buffering=0)  # noqa: SIM115 - the transport closes it
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
         text = await asyncio.wait_for(reader.read(), INFO_SECONDS)

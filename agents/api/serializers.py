@@ -1,0 +1,96 @@
+"""Shapes of agents on the wire."""
+
+from rest_framework import serializers
+
+from agents.models import Agent, AgentTool
+from agents.models.agent import AgentVisibility, DiscoveryMode
+from agents.models.agent_tool import Approval
+
+
+class AgentSerializer(serializers.ModelSerializer[Agent]):
+    """An agent as it is told."""
+
+    owner = serializers.CharField(source="owner.username", read_only=True)
+    team = serializers.CharField(source="team.name", read_only=True, allow_null=True)
+    discoveryMode = serializers.CharField(source="discovery_mode", read_only=True)
+    maxFoundTools = serializers.IntegerField(source="max_found_tools", read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
+
+    class Meta:
+        model = Agent
+        fields = (
+            "id",
+            "slug",
+            "name",
+            "description",
+            "instructions",
+            "model",
+            "discoveryMode",
+            "maxFoundTools",
+            "scopes",
+            "visibility",
+            "team",
+            "owner",
+            "createdAt",
+            "updatedAt",
+        )
+
+
+class AgentWriteSerializer(serializers.Serializer[Agent]):
+    """What may be set on an agent."""
+
+    name = serializers.CharField(max_length=80)
+    description = serializers.CharField(max_length=300, required=False, allow_blank=True)
+    instructions = serializers.CharField(max_length=20_000, required=False, allow_blank=True)
+    model = serializers.CharField(max_length=120, required=False, allow_blank=True)
+    discoveryMode = serializers.ChoiceField(
+        choices=DiscoveryMode.choices, source="discovery_mode", required=False
+    )
+    maxFoundTools = serializers.IntegerField(
+        min_value=0, max_value=20, source="max_found_tools", required=False
+    )
+    scopes = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
+    visibility = serializers.ChoiceField(choices=AgentVisibility.choices, required=False)
+    team = serializers.CharField(required=False, allow_null=True)
+
+
+class LinkSerializer(serializers.ModelSerializer[AgentTool]):
+    """A linked tool as it is told."""
+
+    toolId = serializers.UUIDField(source="tool_id", read_only=True)
+    name = serializers.CharField(source="tool.wire_name", read_only=True)
+    title = serializers.CharField(source="tool.title", read_only=True)
+    kind = serializers.CharField(source="tool.kind", read_only=True)
+    version = serializers.IntegerField(source="pinned_version", read_only=True, allow_null=True)
+
+    class Meta:
+        model = AgentTool
+        fields = ("toolId", "name", "title", "kind", "config", "version", "approval")
+
+
+class LinkWriteSerializer(serializers.Serializer[AgentTool]):
+    """A request to link a tool."""
+
+    toolId = serializers.UUIDField(source="tool_id")
+    config = serializers.DictField(required=False)
+    version = serializers.IntegerField(
+        min_value=1, required=False, allow_null=True, source="pinned_version"
+    )
+    approval = serializers.ChoiceField(choices=Approval.choices, required=False)
+
+
+class UnlinkSerializer(serializers.Serializer[AgentTool]):
+    """A request to unlink a tool."""
+
+    toolId = serializers.UUIDField()
+
+
+class UsageSerializer(serializers.Serializer[object]):
+    """How often an agent called its tools."""
+
+    agent = serializers.CharField()
+    total_tools_available = serializers.IntegerField()
+    total_tool_calls = serializers.IntegerField()
+    usage_by_tool = serializers.DictField(child=serializers.IntegerField())
+    most_used_tool = serializers.CharField(allow_null=True)

@@ -1,0 +1,144 @@
+"""`/api/v1/agents/…`."""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents import selectors, services
+from agents.api import serializers as shapes
+from config.lib.api import CursorPages
+from config.lib.errors import InvalidInput
+from config.lib.idempotency import idempotent
+from config.lib.types import JsonObject
+
+AGENTS = {
+    "GET": "agents:read",
+    "POST": "agents:write",
+    "PATCH": "agents:write",
+    "DELETE": "agents:write",
+}
+
+
+class AgentListView(APIView):
+    """List and make agents."""
+
+    required_scopes = AGENTS
+
+    @extend_schema(responses=shapes.AgentSerializer(many=True), operation_id="agents_list")
+    def get(self, request: Request) -> Response:
+        """List the agents that you may talk to."""
+        pages = CursorPages()
+        page = pages.paginate_queryset(
+            selectors.agents_visible_to(request.user), request, view=self
+        )
+        return pages.get_paginated_response(shapes.AgentSerializer(page, many=True).data)
+
+    @extend_schema(request=shapes.AgentWriteSerializer, responses={201: shapes.AgentSerializer})
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Make an agent of your own."""
+        agent = services.agent_create(request.user, **_fields(request))
+        return Response(shapes.AgentSerializer(agent).data, status=status.HTTP_201_CREATED)
+
+
+class AgentView(APIView):
+    """One agent."""
+
+    required_scopes = AGENTS
+
+    @extend_schema(responses=shapes.AgentSerializer, operation_id="agents_retrieve")
+    def get(self, request: Request, slug: str) -> Response:
+        """Show an agent."""
+        agent = selectors.agent_visible_to(request.user, slug)
+        return Response(shapes.AgentSerializer(agent).data)
+
+    @extend_schema(request=shapes.AgentWriteSerializer, responses=shapes.AgentSerializer)
+    def patch(self, request: Request, slug: str) -> Response:
+        """Change an agent of your own."""
+        agent = selectors.agent_owned_by(request.user, slug)
+        agent = services.agent_update(agent, **_fields(request, partial=True))
+        return Response(shapes.AgentSerializer(agent).data)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: Request, slug: str) -> Response:
+        """Delete an agent of your own, with its conversations."""
+        services.agent_delete(selectors.agent_owned_by(request.user, slug))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class AgentToolsView(APIView):
+    """The tools that are linked to an agent."""
+
+    required_scopes = AGENTS
+
+    @extend_schema(responses=shapes.LinkSerializer(many=True), operation_id="agents_tools_list")
+    def get(self, request: Request, slug: str) -> Response:
+        """List the linked tools, by name."""
+        agent = selectors.agent_visible_to(request.user, slug)
+        links = shapes.LinkSerializer(selectors.links_of(agent), many=True)
+        return Response({"results": links.data})
+
+    @extend_schema(request=shapes.LinkWriteSerializer, responses={201: shapes.LinkSerializer})
+    @idempotent
+    def post(self, request: Request, slug: str) -> Response:
+        """Link a tool, or change its link."""
+        body = shapes.LinkWriteSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        agent = selectors.agent_owned_by(request.user, slug)
+        link = services.tool_link(agent, **body.validated_data)
+        return Response(shapes.LinkSerializer(link).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(
+        request=shapes.UnlinkSerializer,
+        parameters=[OpenApiParameter("toolId", str, description="Instead of a body.")],
+        responses={204: None},
+    )
+    def delete(self, request: Request, slug: str) -> Response:
+        """Unlink a tool, named in the body or as `?toolId=`."""
+        body = shapes.UnlinkSerializer(data=request.data or request.query_params)
+        body.is_valid(raise_exception=True)
+        agent = selectors.agent_owned_by(request.user, slug)
+        services.tool_unlink(agent, body.validated_data["toolId"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class AgentUsageView(APIView):
+    """What an agent has used."""
+
+    required_scopes = AGENTS
+
+    @extend_schema(responses=shapes.UsageSerializer)
+    def get(self, request: Request, slug: str) -> Response:
+        """Count an agent's tool calls."""
+        agent = selectors.agent_visible_to(request.user, slug)
+        usage = selectors.usage_of(agent)
+        return Response(
+            {
+                "agent": agent.slug,
+                "total_tools_available": usage.total_tools_available,
+                "total_tool_calls": usage.total_tool_calls,
+                "usage_by_tool": usage.by_tool,
+                "most_used_tool": usage.most_used_tool,
+            }
+        )
+
+
+def _fields(request: Request, *, partial: bool = False) -> JsonObject:
+    body = shapes.AgentWriteSerializer(data=request.data, partial=partial)
+    body.is_valid(raise_exception=True)
+    fields: dict[str, Any] = dict(body.validated_data)
+    if fields.get("team"):
+        fields["team"] = _team(request.user, fields["team"])
+    return fields
+
+
+def _team(user: User, name: str) -> Any:
+    team = user.groups.filter(name=name).first()
+    if team is None:
+        raise InvalidInput(f"You are not on a team “{name}”.", "Name one of your own teams.")
+    return team

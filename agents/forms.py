@@ -1,0 +1,124 @@
+"""What people fill in about agents, credentials and tokens."""
+
+from typing import Any
+
+from django import forms
+from django.contrib.auth.models import User
+
+from agents.models import Agent
+from agents.models.agent import AgentVisibility
+from agents.selectors import agents_owned_by
+from agents.tokens import SCOPES
+
+
+class ScopesField(forms.CharField):
+    """Scopes with spaces or commas between them."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(required=False, **options)
+
+    def clean(self, value: str | None) -> list[str]:
+        """Return the scopes in order, each once."""
+        return sorted(set((value or "").replace(",", " ").split()))
+
+    def prepare_value(self, value: list[str] | str | None) -> str:
+        """Show a stored list as the person would type it."""
+        return value if isinstance(value, str) else " ".join(value or [])
+
+
+class AgentForm(forms.ModelForm[Agent]):
+    """An agent's own fields; the rules live in `agents.services`."""
+
+    scopes = ScopesField(
+        label="Granted scopes",
+        help_text="Tools that require other scopes are refused. Separate them by spaces.",
+    )
+
+    class Meta:
+        model = Agent
+        fields = (
+            "name",
+            "description",
+            "instructions",
+            "model",
+            "discovery_mode",
+            "max_found_tools",
+            "scopes",
+            "visibility",
+            "team",
+        )
+        labels = {
+            "discovery_mode": "Which tools it may use",
+            "max_found_tools": "Found tools per message",
+            "visibility": "Who may talk to it",
+        }
+        help_texts = {
+            "description": "One line that tells you and your team what it is for.",
+            "instructions": "Told to the model before every conversation.",
+            "team": "Only for agents that are shared with a team.",
+        }
+        widgets = {
+            "instructions": forms.Textarea(attrs={"rows": 6}),
+            "discovery_mode": forms.RadioSelect,
+            "visibility": forms.RadioSelect,
+        }
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        teams = user.groups.order_by("name", "pk")
+        self.fields["team"].queryset = teams  # type: ignore[attr-defined]
+        if not teams.exists():
+            del self.fields["team"]
+            self.fields["visibility"].choices = [  # type: ignore[attr-defined]
+                (AgentVisibility.PRIVATE.value, AgentVisibility.PRIVATE.label)
+            ]
+
+    def _post_clean(self) -> None:
+        """Leave the model's own validation to the service, which does it once for all callers."""
+
+
+class CredentialForm(forms.Form):
+    """A secret under an environment name."""
+
+    name = forms.CharField(
+        label="Variable",
+        max_length=100,
+        help_text="The name that the tool's page gives, such as EXA_API_KEY.",
+        widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
+    )
+    value = forms.CharField(
+        max_length=10_000,
+        strip=True,
+        help_text="Stored encrypted and never shown again.",
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+    agent = forms.ModelChoiceField(
+        queryset=Agent.objects.none(),
+        required=False,
+        empty_label="All my agents",
+        label="For",
+        help_text="An agent's own value wins over the one for all agents.",
+        to_field_name="slug",
+    )
+
+    def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["agent"].queryset = agents_owned_by(user)  # type: ignore[attr-defined]
+
+
+class TokenForm(forms.Form):
+    """A new personal API token."""
+
+    name = forms.CharField(max_length=80, help_text="Which program will use it.")
+    scopes = forms.MultipleChoiceField(
+        choices=[(scope, f"{scope} — {meaning}") for scope, meaning in SCOPES.items()],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text="None ticked: it may do all that you may.",
+    )
+    expires_at = forms.DateTimeField(
+        label="Expires",
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}),
+        help_text="Empty: never.",
+    )

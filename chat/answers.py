@@ -1,0 +1,84 @@
+"""What a tool call gave: for the model, for the record and for the page."""
+
+import json
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from config.lib.jsontext import shortened, size_of, storable
+from config.lib.types import JsonObject, JsonValue
+from registry.errors import ToolError
+from registry.results import Failed, ToolResult
+
+MODEL_BUDGET = 16_000
+"""Bytes of one answer that the model reads; about 4,000 tokens."""
+
+RECORD_BUDGET = 64_000
+"""Bytes of one answer that the conversation keeps."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer to one tool call; `value` is the output, or the error's wire shape.
+
+    `details` is what a person may want to see beside it: `run_id` of a sequence, `found` of a
+    search (`{query, tools}`), `logs` of a package.
+    """
+
+    status: Literal["succeeded", "failed"]
+    value: JsonValue
+    duration_ms: int = 0
+    details: JsonObject | None = None
+
+    @classmethod
+    def of(cls, result: ToolResult) -> "Answer":
+        """Return the answer that a result of `invoke` is."""
+        details = storable(result.details) if result.details else None
+        if isinstance(result, Failed):
+            return cls(
+                status="failed",
+                value=storable(result.error.as_dict()),
+                duration_ms=result.duration_ms,
+                details=details,
+            )
+        return cls(
+            status="succeeded",
+            value=result.output,
+            duration_ms=result.duration_ms,
+            details=details,
+        )
+
+    @classmethod
+    def failed(cls, error: ToolError, *, tool: str) -> "Answer":
+        """Return the answer to a call that reached no tool."""
+        error.tool = error.tool or tool
+        return cls(status="failed", value=storable(error.as_dict()))
+
+    def for_model(self) -> str:
+        """Return the JSON text that the model reads, shortened to its budget."""
+        key = "output" if self.status == "succeeded" else "error"
+        text = json.dumps({"status": self.status, key: self.value}, ensure_ascii=False)
+        if len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
+            return text
+        preview = json.dumps(self.value, ensure_ascii=False).encode("utf-8", "replace")
+        note = (
+            f"The {key} has {len(preview):,} bytes; only its start is shown. Ask the tool for less "
+            "(a page, a filter, fewer fields) if the rest matters."
+        )
+        # half of the budget, because escaping the preview again may double it
+        start = preview[: MODEL_BUDGET // 2].decode("utf-8", "ignore")
+        return json.dumps(
+            {"status": self.status, "truncated": True, "note": note, "preview": start},
+            ensure_ascii=False,
+        )
+
+    def for_record(self) -> JsonObject:
+        """Return `{status, output|error, duration_ms, details?}` as the conversation keeps it."""
+        key = "output" if self.status == "succeeded" else "error"
+        record: dict[str, Any] = {
+            "status": self.status,
+            key: shortened(self.value, RECORD_BUDGET),
+            "duration_ms": self.duration_ms,
+        }
+        if self.details and size_of(self.details) <= RECORD_BUDGET:
+            record["details"] = self.details
+        return record

@@ -1,0 +1,202 @@
+"""Put together what the model may call in a turn: linked tools, found tools and the search itself."""
+
+import logging
+from collections.abc import Iterable, Sequence
+from threading import Lock
+from time import monotonic
+
+from agents.access import linked_toolset, linked_tools
+from agents.models import Agent, AgentTool
+from agents.models.agent import DiscoveryMode
+from chat.answers import Answer
+from chat.threads import in_thread, in_tool_thread
+from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, model_schema
+from config.lib.errors import DomainError
+from config.lib.types import JsonObject
+from registry.context import CallContext, Progress
+from registry.errors import ToolError
+from registry.execution import invoke
+from registry.loading import load_spec, load_specs
+from registry.models import Tool
+from registry.schemas import validate_arguments
+from registry.search.service import Hit, SearchAnswer, search
+from registry.search.tokens import tokenize
+from registry.specs import ToolSpec
+from registry.toolset import Toolset
+
+logger = logging.getLogger(__name__)
+
+SHOWN_REJECTED = 5
+"""Candidates told of beside those that were injected."""
+
+
+class Toolbox:
+    """The tools of one turn. It grows when a search finds more; it never shrinks."""
+
+    def __init__(self, agent: Agent, context: CallContext) -> None:
+        self._agent = agent
+        self._context = context
+        self._lock = Lock()
+        self._searched: dict[frozenset[str], list[str]] = {}
+        self.unloaded: list[JsonObject] = []
+        """Linked tools that could not be loaded, as entries of the found panel."""
+        self.toolset = self._linked()
+
+    @property
+    def may_search(self) -> bool:
+        """Tell whether the agent's owner lets it find tools that are not linked."""
+        return self._agent.discovery_mode == DiscoveryMode.AUTO
+
+    def schemas(self) -> list[JsonObject]:
+        """Return the tools in the shape of OpenAI's chat completions, the search first."""
+        specs = [spec for name, spec in self.toolset.items() if name != SEARCH_TOOLS]
+        tools = [model_schema(spec) for spec in specs]
+        return [SEARCH_TOOLS_SCHEMA, *tools] if self.may_search else tools
+
+    def discover(self, need: str, recent: Sequence[str] = (), limit: int | None = None) -> JsonObject:
+        """Search for a need, add what fits, and return `{query, tools, took_ms, error?}`.
+
+        `tools` are `{name, title, score, parts, injected, reason}`, best first. Neither a search
+        that fails nor a tool that does not load is an error of the turn: both are told here.
+        """
+        if not self.may_search:
+            return {"query": need, "tools": self.unloaded, "took_ms": 0}
+        most = self._agent.max_found_tools
+        limit = most if limit is None else min(limit, most)
+        try:
+            answer = search(
+                need,
+                user=self._context.user,
+                recent=recent,
+                limit=limit,
+                exclude=self.toolset.ids(),
+                scopes=self._context.scopes,
+            )
+        except Exception:  # the turn goes on with what it has, whatever is wrong with the search
+            logger.exception("The tool search failed")
+            error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}
+            return {"query": need, "tools": self.unloaded, "took_ms": 0, "error": error}
+        return {
+            "query": need,
+            "tools": [*self.unloaded, *self._added(answer, limit)],
+            "took_ms": answer.took_ms,
+        }
+
+    async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:
+        """Run the tool that the model named; every problem is an answer."""
+        if name == SEARCH_TOOLS and self.may_search:
+            return await in_thread(self._search_answer, arguments)
+        try:
+            spec = self.toolset.named(name)
+        except ToolError as error:
+            return Answer.failed(error, tool=name)
+        context = self._context.derive(progress=progress)
+        return Answer.of(await in_tool_thread(invoke, spec, arguments, context))
+
+    def _linked(self) -> Toolset:
+        try:
+            return linked_toolset(self._agent, self._context.user)
+        except DomainError:
+            return self._linked_one_by_one()
+
+    def _linked_one_by_one(self) -> Toolset:
+        """Load what can be loaded of the linked tools and keep the reasons for the others."""
+        links = AgentTool.objects.filter(agent=self._agent)
+        pins = dict(links.values_list("tool_id", "pinned_version"))
+        toolset = Toolset()
+        for tool in linked_tools(self._agent, self._context.user):
+            try:
+                toolset = toolset.plus([load_spec(tool, pins.get(tool.pk))])
+            except DomainError as error:
+                self.unloaded.append(_entry_of(tool.wire_name, tool.title, error.message))
+        return toolset
+
+    def _added(self, answer: SearchAnswer, limit: int) -> list[JsonObject]:
+        """Load the hits that fit into the toolset; return the entries of the found panel."""
+        wanted = {hit.tool_id: hit for hit in answer.hits if hit.injected}
+        tools = Tool.objects.in_bulk(list(wanted))
+        entries = []
+        for hit in answer.hits[: limit + SHOWN_REJECTED]:
+            reason = hit.reason
+            if hit.injected:
+                reason = self._add(tools.get(hit.tool_id))
+            entries.append(_entry_of_hit(hit, reason))
+        return entries
+
+    def _add(self, tool: Tool | None) -> str:
+        """Load one tool into the toolset; return why not, or nothing."""
+        if tool is None:
+            return "was deleted just now"
+        if self._context.denied(tool.pk):
+            return "this agent is set to deny it"
+        try:
+            specs = load_specs([tool])
+            with self._lock:
+                self.toolset = self.toolset.plus(specs)
+        except DomainError as error:
+            return error.message
+        return ""
+
+    def _search_answer(self, arguments: JsonObject) -> Answer:
+        started = monotonic()
+        try:
+            checked = validate_arguments(SEARCH_TOOLS_SCHEMA["function"]["parameters"], arguments)
+        except ToolError as error:
+            return Answer.failed(error, tool=SEARCH_TOOLS)
+        need = checked["need"]
+        key = frozenset(tokenize(need))
+        with self._lock:
+            earlier = self._searched.get(key)
+        if earlier is not None:
+            names = ", ".join(earlier) or "none"
+            output: JsonObject = {
+                "tools": [],
+                "note": f"You searched for this already and found: {names}. Stop searching: use "
+                "what you have, or tell the user what is missing.",
+            }
+            return Answer(status="succeeded", value=output)
+        found = self.discover(need, limit=checked["limit"])
+        usable = [
+            self.toolset[entry["name"]] for entry in found["tools"] if entry["name"] in self.toolset
+        ]
+        with self._lock:
+            self._searched[key] = [spec.wire_name for spec in usable]
+        return Answer(
+            status="succeeded",
+            value=_search_output(usable),
+            duration_ms=round((monotonic() - started) * 1000),
+            details={"found": found},
+        )
+
+
+def _search_output(specs: Iterable[ToolSpec]) -> JsonObject:
+    tools = [{"name": spec.wire_name, "description": spec.description} for spec in specs]
+    note = (
+        "You can call these tools now. Stop searching and use the one that fits."
+        if tools
+        else "No tool fits. Do not search for the same need again: answer with what you have, "
+        "or tell the user what is missing."
+    )
+    return {"tools": tools, "note": note}
+
+
+def _entry_of_hit(hit: Hit, reason: str) -> JsonObject:
+    return {
+        "name": hit.wire_name,
+        "title": hit.title,
+        "score": hit.score,
+        "parts": dict(hit.parts),
+        "injected": not reason,
+        "reason": reason,
+    }
+
+
+def _entry_of(name: str, title: str, reason: str) -> JsonObject:
+    return {
+        "name": name,
+        "title": title,
+        "score": 0.0,
+        "parts": {},
+        "injected": False,
+        "reason": reason,
+    }

@@ -1,0 +1,54 @@
+"""Write the system prompt of a turn."""
+
+from collections.abc import Iterator
+
+from agents.models import Agent
+from chat.tool_schemas import SEARCH_TOOLS
+from registry.specs import ToolSpec
+from registry.toolset import Toolset
+
+_RULES = """\
+## How to use tools
+
+1. Execute, don't describe. When the user wants something that one of your tools does, call the \
+tool; do not explain how it could be called, and do not guess what it would return.
+2. Call tools by the names listed here; they are already in the form you must use.
+3. Several steps are fine: use the result of one tool as the input of the next. Call tools side by \
+side when they do not need each other's results.
+4. When a call fails, read the error: correct the arguments, or use another tool. Never repeat the \
+same call unchanged.
+5. When a tool needs an API key that is not set, ask the user to set the variable by its name, \
+such as EXA_API_KEY, under Credentials. Never ask for the value itself here.
+6. Tell the result with its actual values. If no tool can do it, say so plainly."""
+
+_SEARCH_RULES = f"""
+7. {SEARCH_TOOLS} is for discovery only: use it when none of your tools fits. Tools it finds can be \
+called at once. As soon as you have a tool that fits, stop searching and use it; never search \
+twice for the same need."""
+
+
+def system_prompt(agent: Agent, toolset: Toolset, *, may_search: bool) -> str:
+    """Return the instructions for one turn: the agent's own, the rules, and each tool's guidance."""
+    parts = [
+        agent.instructions.strip() or f"You are {agent.name}, a helpful assistant with tools.",
+        _RULES + (_SEARCH_RULES if may_search else ""),
+        "## Your tools\n\n" + ("\n".join(_guidance(toolset)) or "None yet."),
+    ]
+    return "\n\n".join(parts)
+
+
+def _guidance(toolset: Toolset) -> Iterator[str]:
+    for spec in toolset.values():
+        yield f"- {spec.wire_name}{_told(spec)}"
+
+
+def _told(spec: ToolSpec) -> str:
+    use_case, limitations = spec.ai_agent.get("useCase"), spec.ai_agent.get("limitations")
+    needs = ", ".join(variable.name for variable in spec.env if variable.required)
+    sentences = [
+        f"Use it: {use_case}" if use_case else "",
+        f"Limits: {limitations}" if limitations else "",
+        f"Needs the variable {needs}." if needs else "",
+    ]
+    told = " ".join(sentence for sentence in sentences if sentence)
+    return f": {told}" if told else ""

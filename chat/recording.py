@@ -1,0 +1,107 @@
+"""Write down what a turn does, before anybody is shown it."""
+
+from uuid import UUID
+
+from chat.events import EventLog
+from chat.llm import TextDelta, ToolCallReady, Usage
+from chat.loop import (
+    CallEnded,
+    CallProgressed,
+    CallStarted,
+    Finished,
+    LoopEvent,
+    Said,
+)
+from chat.models import Message, Turn
+from chat.models.message import Role
+from chat.threads import in_thread
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.errors import MissingCredential
+
+
+class Recorder:
+    """Keeps the messages and the events of one turn; `usage` counts its tokens."""
+
+    def __init__(self, turn_id: UUID, log: EventLog) -> None:
+        self._turn_id = turn_id
+        self._log = log
+        self._position = 1  # 0 is the user's message
+        self._first_answer = 0
+        self._half_said: list[str] = []
+        self.usage = Usage()
+
+    async def started(self, model: str) -> None:
+        """Tell that the turn runs."""
+        await self._log.append("turn.started", {"model": model})
+
+    async def found(self, found: JsonObject) -> None:
+        """Keep and tell what the search for the user's message found."""
+        found = storable(found)
+        await in_thread(Turn.objects.filter(pk=self._turn_id).update, found=found)
+        await self._log.append("tools.found", found)
+
+    async def take(self, event: LoopEvent) -> None:
+        """Keep and tell one event of the loop."""
+        match event:
+            case TextDelta(text):
+                self._half_said.append(text)
+                await self._log.say(text)
+            case Said(text, calls):
+                await self._said(text, calls)
+            case CallStarted(call):
+                data = {"id": call.id, "name": call.name, "arguments": call.arguments}
+                await self._log.append("tool.call", data)
+            case CallProgressed(call, note):
+                await self._log.append("tool.progress", {**storable(note), "id": call.id})
+            case CallEnded():
+                await self._call_ended(event)
+            case Finished(usage):
+                self.usage = usage
+
+    async def keep_half_said(self) -> None:
+        """Keep the words of a message that was broken off, as what the agent said."""
+        text = "".join(self._half_said)
+        if text:
+            await self._said(text, ())
+
+    async def _said(self, text: str, calls: tuple[ToolCallReady, ...]) -> None:
+        self._half_said.clear()
+        await self._log.close()
+        if not text and not calls:
+            return
+        await self._save(
+            self._position,
+            role=Role.ASSISTANT,
+            content=text,
+            tool_calls=[
+                {"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
+            ],
+        )
+        self._first_answer = self._position + 1
+        self._position += 1 + len(calls)
+
+    async def _call_ended(self, event: CallEnded) -> None:
+        record = event.answer.for_record()
+        await self._save(
+            self._first_answer + event.place,
+            role=Role.TOOL,
+            content=event.answer.for_model(),
+            tool_call_id=event.call.id,
+            result=record,
+        )
+        details = record.get("details") or {}
+        if found := details.get("found"):
+            await self._log.append("tools.found", {**found, "id": event.call.id})
+        await self._log.append("tool.result", {"id": event.call.id, **record})
+        error = record.get("error") or {}
+        if error.get("code") == MissingCredential.code:
+            missing = error.get("extra", {}).get("missing", [])
+            await self._log.append(
+                "input.required", {"kind": "credential", "id": event.call.id, "names": missing}
+            )
+
+    async def _save(self, position: int, **fields: object) -> None:
+        await in_thread(
+            Message.objects.create, turn_id=self._turn_id, position=position, **fields
+        )

@@ -1,0 +1,58 @@
+"""Tools in the shape in which models are told of them (OpenAI's chat completions)."""
+
+from config.lib.types import JsonObject
+from registry.specs import ToolSpec
+
+SEARCH_TOOLS = "search_tools"
+"""The meta-tool by which a model finds what it was not given."""
+
+MOST_EXAMPLES = 4
+
+SEARCH_TOOLS_SCHEMA: JsonObject = {
+    "type": "function",
+    "function": {
+        "name": SEARCH_TOOLS,
+        "description": (
+            "Find more tools. For discovery only: use it when none of your tools can do what is "
+            "needed. What it finds can be called right after."
+        ),
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "need": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": 2000,
+                    "description": "What the tool must be able to do, in a sentence: "
+                    "“a tool that converts HTML to Markdown”.",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": 10,
+                    "default": 5,
+                    "description": "How many tools to find at most.",
+                },
+            },
+            "required": ["need"],
+            "additionalProperties": False,
+        },
+    },
+}
+
+
+def model_schema(spec: ToolSpec) -> JsonObject:
+    """Return a tool as a model is told of it; examples show what it is asked for."""
+    examples = spec.ai_agent.get("examples")
+    lines = [spec.description]
+    if isinstance(examples, list) and examples:
+        quoted = " ".join(f"“{example}”" for example in examples[:MOST_EXAMPLES])
+        lines.append(f"Examples: {quoted}")
+    return {
+        "type": "function",
+        "function": {
+            "name": spec.wire_name,
+            "description": "\n".join(lines),
+            "parameters": dict(spec.input_schema) or {"type": "object", "properties": {}},
+        },
+    }

@@ -1,0 +1,145 @@
+"""Imports in the background: asked for, claimed by one worker, told as they go, ended."""
+
+import logging
+import re
+from datetime import timedelta
+from uuid import UUID
+
+from celery import current_app
+from django.contrib.auth.models import User
+from django.db import IntegrityError, transaction
+from django.db.models import QuerySet
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from config.lib.errors import DomainError, InvalidInput
+from config.lib.jsontext import storable
+from registry.importing.access import require_may_change
+from registry.importing.errors import (
+    ImportFailed,
+    ImportInterrupted,
+    InvalidPackageName,
+    InvalidPackageVersion,
+    QueueUnavailable,
+)
+from registry.importing.npm import Imported, Stage, npm_import
+from registry.models import ImportJob, Package
+from registry.models.job import OPEN, JobStatus
+from registry.models.package import Ecosystem
+
+logger = logging.getLogger(__name__)
+
+TASK = "registry.run_import"
+LONGEST_IMPORT = timedelta(minutes=10)
+"""After this a running import is taken for dead: its worker was stopped or killed."""
+
+_NPM_NAME = re.compile(r"^(?:@[a-z0-9~-][a-z0-9._~-]*/)?[a-z0-9~-][a-z0-9._~-]*$")
+_LONGEST_NPM_NAME = 214
+_NPM_VERSION = re.compile(r"^[A-Za-z0-9^~<>=*.+ |-]{0,64}$")
+
+
+def ignore_stage(text: str) -> None:
+    """Drop a stage."""
+
+
+def import_request(
+    *, ecosystem: str, name: str, version: str = "", user: User | None, queued: bool = True
+) -> ImportJob:
+    """Ask for the import of a package and return its job; an open one for the same is returned.
+
+    `version` is a version, a range, a tag, or empty for the newest. A job that is not `queued` is
+    left for the caller to run. Raises InvalidPackageName, InvalidPackageVersion and
+    PackageNotYours.
+    """
+    name, version = _checked(ecosystem, name, version)
+    package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
+    if package is not None:
+        require_may_change(package, user)
+    wanted = {
+        "ecosystem": ecosystem,
+        "name": name,
+        "version": version,
+        "requested_by": user,
+    }
+    _end_interrupted(ImportJob.objects.filter(**wanted))
+    try:
+        with transaction.atomic():
+            job = ImportJob.objects.create(**wanted, package=package, stage="Waiting for a worker")
+    except IntegrityError:  # the same request is open already
+        return ImportJob.objects.get(**wanted, status__in=OPEN)
+    if queued:
+        transaction.on_commit(lambda: _enqueue(job))
+    return job
+
+
+def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:
+    """Carry out a queued import and return its job; None when somebody else has it.
+
+    `told` hears of each stage, beside the job's own row.
+    """
+    claimed = ImportJob.objects.filter(pk=job_id, status=JobStatus.QUEUED).update(
+        status=JobStatus.RUNNING, started_at=timezone.now()
+    )
+    if not claimed:
+        return None
+    job = ImportJob.objects.select_related("requested_by").get(pk=job_id)
+
+    def stage(text: str) -> None:
+        _tell(job, text)
+        told(text)
+
+    try:
+        imported = npm_import(
+            name=job.name, version=job.version, user=job.requested_by, stage=stage
+        )
+    except DomainError as error:
+        _end(job, error=error)
+    except Exception as error:  # the boundary of a job: whatever happens, the job must end
+        logger.exception("The import of %s failed unexpectedly", job.name)
+        _end(job, error=ImportFailed(f"The import of {job.name} failed: {type(error).__name__}."))
+    else:
+        _end(job, imported=imported)
+    return job
+
+
+def _checked(ecosystem: str, name: str, version: str) -> tuple[str, str]:
+    name, version = name.strip(), version.strip()
+    if ecosystem != Ecosystem.NPM:
+        raise InvalidInput(f"Packages of “{ecosystem}” cannot be imported.", "Choose npm.")
+    if not _NPM_NAME.fullmatch(name) or len(name) > _LONGEST_NPM_NAME:
+        raise InvalidPackageName(f"“{name[:80]}” is not the name of an npm package.")
+    if not _NPM_VERSION.fullmatch(version):
+        raise InvalidPackageVersion(f"“{version[:80]}” is not a version of an npm package.")
+    return name, version
+
+
+def _enqueue(job: ImportJob) -> None:
+    try:
+        current_app.send_task(TASK, args=[str(job.pk)])
+    except OperationalError:
+        _end(job, error=QueueUnavailable())
+
+
+def _tell(job: ImportJob, stage: str) -> None:
+    job.stage = stage[:200]
+    job.save(update_fields=["stage"])
+
+
+def _end(
+    job: ImportJob, *, imported: Imported | None = None, error: DomainError | None = None
+) -> None:
+    job.status = JobStatus.SUCCEEDED if imported else JobStatus.FAILED
+    job.finished_at = timezone.now()
+    if imported:
+        job.package, job.report, job.stage = imported.package, imported.report, "Done"
+    if error:
+        job.error = storable(error.as_dict())
+    job.save()
+
+
+def _end_interrupted(jobs: QuerySet[ImportJob]) -> None:
+    jobs.filter(status=JobStatus.RUNNING, started_at__lt=timezone.now() - LONGEST_IMPORT).update(
+        status=JobStatus.FAILED,
+        finished_at=timezone.now(),
+        error=ImportInterrupted().as_dict(),
+    )

@@ -1,0 +1,25 @@
+"""Put together the circumstances under which a run calls its tools."""
+
+from agents.access import denied_by
+from agents.credentials import env_of
+from registry.context import CallContext, nothing_denied
+from registry.models.invocation import Caller
+from sequences.models import Run
+
+
+def context_of(run: Run) -> CallContext:
+    """Return the rights and means of whoever started the run, read from the run's row.
+
+    A worker has nothing else to go by, and a sequence inside a sequence gets no more than this:
+    credentials are read anew for every step.
+    """
+    return CallContext(
+        user=run.user,
+        caller=Caller(run.caller),
+        scopes=None if run.scopes is None else frozenset(run.scopes),
+        env=env_of(run.user, run.agent),
+        denied=denied_by(run.agent) if run.agent else nothing_denied,
+        agent_id=run.agent_id,
+        turn_id=run.turn_id,
+        run_id=run.pk,
+    )

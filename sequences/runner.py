@@ -1,0 +1,135 @@
+"""Run a sequence: step by step, each through the one door of `registry.execution`."""
+
+import logging
+import time
+from threading import Event
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from config.lib.errors import DomainError, InvalidInput
+from config.lib.jsontext import size_of, storable
+from config.lib.types import JsonObject, JsonValue
+from registry.context import CallContext
+from registry.errors import CallCancelled, OutputRejected, ToolTimeout, UnknownTool
+from registry.execution import LARGEST_OUTPUT, invoke
+from registry.loading import load_spec
+from registry.models import Tool
+from registry.models.invocation import Caller
+from registry.results import Failed, Succeeded, ToolResult
+from registry.specs import ToolSpec
+from sequences.context import context_of
+from sequences.definition import Definition, Step, parse
+from sequences.display import display_failure, display_success
+from sequences.log import execution_log
+from sequences.mapping import final_output, resolve_inputs
+from sequences.models import Run, RunStep
+from sequences.models.run import RunStatus
+from sequences.models.run_step import StepStatus
+from sequences.states import CANCELLED, Ending, run_claim, run_finish
+from sequences.watch import Watch, watching
+
+logger = logging.getLogger(__name__)
+
+Known = dict[str, Any]
+"""What mappings may refer to: `{"initial": {…}, "steps": {name: output}}`."""
+
+
+def execute(run_id: UUID) -> None:
+    """Run a queued run to its end; do nothing when another worker has it or had it."""
+    run = run_claim(run_id)
+    if run is not None:
+        play(run, cancel=Event(), depth=0)
+
+
+def play(run: Run, *, cancel: Event, depth: int) -> None:
+    """Run a claimed run to its end, in this thread, and write how it ended.
+
+    `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
+    happens is told in the run's row.
+    """
+    context = context_of(run).derive(cancel=cancel, depth=depth)
+    with watching(run, cancel) as watch:
+        try:
+            ending = _ending(run, context, watch)
+        except DomainError as error:
+            ending = Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
+        except Exception:  # the boundary: a run must not stay "running" for ever
+            logger.exception("Run %s stopped unexpectedly", run.pk)
+            ending = Ending(status=RunStatus.FAILED, error=UNEXPECTED)
+    run_finish(run, ending)
+
+
+UNEXPECTED: JsonObject = {
+    "code": "run_stopped",
+    "message": "The run stopped because of a fault in Outfitter, not in the sequence.",
+    "hint": "Retry it; if it stops again, ask the operator to read the worker's log.",
+    "extra": {},
+}
+
+
+def _ending(run: Run, context: CallContext, watch: Watch) -> Ending:
+    definition = parse(run.tool_version.snapshot["definition"])
+    known: Known = {"initial": run.input, "steps": {}}
+    copied = {row.number: row for row in run.steps.all()}
+    for step in definition.steps:
+        if watch.cancelled:
+            return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
+        row = copied.get(step.step_number) or _run_step(run, step, known, context, watch)
+        if row.status != StepStatus.FAILED:
+            if step.store_output_as:
+                known["steps"][step.store_output_as] = row.output
+        elif watch.cancelled:
+            return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
+        elif not step.continue_on_failure:
+            return Ending(status=RunStatus.FAILED, error=_error_of_run(row))
+    return Ending(status=RunStatus.SUCCEEDED, output=_output(run, definition, known))
+
+
+def _output(run: Run, definition: Definition, known: Known) -> JsonValue:
+    """Return the mapped output, or where none is mapped the log; raise when it is too large."""
+    mapped = final_output(definition, known)
+    output = execution_log(run) if mapped is None else storable(mapped)
+    if (size := size_of(output)) > LARGEST_OUTPUT:
+        raise OutputRejected(
+            f"The output of the run has {size:,} bytes; at most {LARGEST_OUTPUT:,} are accepted.",
+            "Map fewer or smaller values into the final output.",
+            tool=run.tool.wire_name,
+        )
+    return output
+
+
+def _error_of_run(row: RunStep) -> JsonObject:
+    error = row.error or {}
+    return {
+        **error,
+        "message": f"Step {row.number} ({row.tool_name}) failed: {error.get('message')}",
+        "extra": {**error.get("extra", {}), "step": row.number},
+    }
+
+
+def _run_step(run: Run, step: Step, known: Known, context: CallContext, watch: Watch) -> RunStep:
+    """Run one step and return its row, finished."""
+    row = RunStep(run=run, number=step.step_number, started_at=timezone.now())
+    started = time.monotonic()
+    inputs: JsonObject = {}
+    try:
+        spec = _spec_for(step, row)
+        inputs = storable(resolve_inputs(step.input_mapping, known))
+        row.input = inputs
+        row.save()
+        result = _call(spec, inputs, step, row, context, watch)
+    except DomainError as error:
+        problem = error
+    else:
+        problem = result.error if isinstance(result, Failed) else None
+    if problem is None:
+        row.status, row.output = StepStatus.SUCCEEDED, result.output
+        row.message = display_success(step, context=known, inputs=inputs, result=result.output)
+    else:
+        row.status, row.error = StepStatus.FAILED, storable(problem.as_dict())
+        row.message = display_failure(step, context=known, inputs=inputs, error=row.error)
+    row.duration_ms = round((time.monotonic() - started) * 1000)
+    row.save()
+    return row

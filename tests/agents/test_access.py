@@ -1,0 +1,67 @@
+"""What an agent may call."""
+
+import pytest
+
+from agents.access import agent_context, linked_toolset
+from agents.models.agent_tool import Approval
+from agents.services import tool_link
+from registry.execution import invoke
+from registry.loading import load_spec
+from registry.models.invocation import Caller
+from registry.models.tool import Visibility
+from tests.factories import make_agent, make_builtin, make_tool
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_toolset_holds_the_linked_tools_in_a_stable_order(alice):
+    agent = make_agent(alice, make_tool(wire_name="b"), make_tool(wire_name="a"))
+
+    assert list(linked_toolset(agent, alice)) == ["a", "b"]
+
+
+def test_a_denied_tool_is_neither_offered_nor_callable(alice):
+    tool = make_builtin("calculator")
+    agent = make_agent(alice)
+    tool_link(agent, tool.pk, approval=Approval.DENY)
+
+    assert len(linked_toolset(agent, alice)) == 0
+    context = agent_context(agent, alice, caller=Caller.CHAT)
+    assert invoke(load_spec(tool), {"expression": "1"}, context).error.code == "approval_denied"
+
+
+def test_a_pinned_link_offers_the_version_it_names(alice):
+    from registry.services import tool_publish
+
+    tool = make_tool(description="first")
+    tool.description = "second"
+    tool_publish(tool, author=alice)
+    agent = make_agent(alice)
+    tool_link(agent, tool.pk, pinned_version=1)
+
+    assert linked_toolset(agent, alice)[tool.wire_name].description == "first"
+
+
+def test_what_a_link_presets_is_sent_whatever_the_model_says(alice):
+    tool = make_builtin("calculator")
+    agent = make_agent(alice)
+    tool_link(agent, tool.pk, config={"expression": "6 * 7"})
+
+    context = agent_context(agent, alice, caller=Caller.CHAT)
+    assert invoke(load_spec(tool), {"expression": "1"}, context).output["result"] == 42
+
+
+def test_a_team_mate_uses_only_those_linked_tools_that_they_may_see(alice, bob, team):
+    private = make_tool(owner=alice, visibility=Visibility.PRIVATE)
+    public = make_tool()
+    agent = make_agent(alice, private, public, visibility="team", team=team)
+
+    assert list(linked_toolset(agent, bob)) == [public.wire_name]
+
+
+def test_an_agent_without_a_scope_is_refused_a_tool_that_requires_it(alice):
+    tool = make_tool(required_scopes=["mail:send"])
+    context = agent_context(make_agent(alice, tool), alice, caller=Caller.CHAT)
+
+    result = invoke(load_spec(tool), {"text": "x"}, context)
+    assert result.error.code == "permission_refused"

@@ -1,0 +1,1 @@
+throw new Error("this package cannot be imported");

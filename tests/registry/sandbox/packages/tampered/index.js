@@ -1,0 +1,1 @@
+export const never = { inputSchema: { type: "object" }, execute: () => "installed" };
