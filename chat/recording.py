@@ -19,6 +19,9 @@ from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import MissingCredential
 
+MOST_NOTES = 200
+"""Progress notes of one call that are kept and shown."""
+
 
 class Recorder:
     """Keeps the messages and the events of one turn; `usage` counts its tokens."""
@@ -29,6 +32,7 @@ class Recorder:
         self._position = 1  # 0 is the user's message
         self._first_answer = 0
         self._half_said: list[str] = []
+        self._notes: dict[str, list[JsonObject]] = {}
         self.usage = Usage()
 
     async def started(self, model: str) -> None:
@@ -53,7 +57,7 @@ class Recorder:
                 data = {"id": call.id, "name": call.name, "arguments": call.arguments}
                 await self._log.append("tool.call", data)
             case CallProgressed(call, note):
-                await self._log.append("tool.progress", {**storable(note), "id": call.id})
+                await self._progressed(call, storable(note))
             case CallEnded():
                 await self._call_ended(event)
             case Finished(usage):
@@ -81,8 +85,16 @@ class Recorder:
         self._first_answer = self._position + 1
         self._position += 1 + len(calls)
 
+    async def _progressed(self, call: ToolCallReady, note: JsonObject) -> None:
+        notes = self._notes.setdefault(call.id, [])
+        if len(notes) < MOST_NOTES:
+            notes.append(note)
+            await self._log.append("tool.progress", {**note, "id": call.id})
+
     async def _call_ended(self, event: CallEnded) -> None:
         record = event.answer.for_record()
+        if notes := self._notes.pop(event.call.id, None):
+            record["progress"] = notes
         await self._save(
             self._first_answer + event.place,
             role=Role.TOOL,

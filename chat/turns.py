@@ -195,10 +195,14 @@ def _equipped(turn: Turn, cancel: threading.Event) -> tuple[Toolbox, list[JsonOb
 async def _watch(turn_id: UUID, redis: "aioredis.Redis") -> None:
     """Keep the turn's heart beating; return when it is to stop."""
     async with redis.pubsub() as news:
-        await news.subscribe(_stop_channel(turn_id))
         while await in_thread(_beat, turn_id):
-            # an answer to the subscription or a stop wakes it early, which does no harm
-            await news.get_message(timeout=HEARTBEAT_SECONDS)
+            try:
+                if not news.subscribed:
+                    await news.subscribe(_stop_channel(turn_id))
+                # an answer to the subscription or a stop wakes it early, which does no harm
+                await news.get_message(timeout=HEARTBEAT_SECONDS)
+            except RedisError:
+                await asyncio.sleep(HEARTBEAT_SECONDS)
 
 
 def _beat(turn_id: UUID) -> bool:

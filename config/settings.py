@@ -189,6 +189,9 @@ TOOL_EXECUTORS = {
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""
 
+TOOL_CREDENTIALS = "agents.credentials.env_of"
+"""Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""
+
 SANDBOX_SOCKET = os.environ.get("SANDBOX_SOCKET", "")
 """Unix socket of the sandbox service; empty means the default of `registry.sandbox`."""
 

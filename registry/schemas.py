@@ -82,7 +82,7 @@ def validate_arguments(schema: JsonSchema, arguments: JsonValue) -> JsonObject:
     if not isinstance(arguments, dict):
         raise InvalidArguments(f"The arguments must be an object, not {type_of(arguments)}.")
     try:
-        filled = _with_defaults(schema, schema, copy.deepcopy(arguments), follow=True)
+        filled: JsonObject = _with_defaults(schema, schema, copy.deepcopy(arguments), follow=True)
         problems = _problems(_validator(schema).iter_errors(filled))
     except Unresolvable as error:
         raise ToolUnavailable(

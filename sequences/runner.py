@@ -2,17 +2,18 @@
 
 import logging
 import time
+from dataclasses import replace
 from threading import Event
 from typing import Any
 from uuid import UUID
 
 from django.utils import timezone
 
-from config.lib.errors import DomainError, InvalidInput
+from config.lib.errors import DomainError
 from config.lib.jsontext import size_of, storable
 from config.lib.types import JsonObject, JsonValue
 from registry.context import CallContext
-from registry.errors import CallCancelled, OutputRejected, ToolTimeout, UnknownTool
+from registry.errors import CallCancelled, OutputRejected, ToolError, ToolTimeout, UnknownTool
 from registry.execution import LARGEST_OUTPUT, invoke
 from registry.loading import load_spec
 from registry.models import Tool
@@ -119,17 +120,86 @@ def _run_step(run: Run, step: Step, known: Known, context: CallContext, watch: W
         inputs = storable(resolve_inputs(step.input_mapping, known))
         row.input = inputs
         row.save()
-        result = _call(spec, inputs, step, row, context, watch)
-    except DomainError as error:
-        problem = error
-    else:
-        problem = result.error if isinstance(result, Failed) else None
-    if problem is None:
-        row.status, row.output = StepStatus.SUCCEEDED, result.output
-        row.message = display_success(step, context=known, inputs=inputs, result=result.output)
-    else:
-        row.status, row.error = StepStatus.FAILED, storable(problem.as_dict())
-        row.message = display_failure(step, context=known, inputs=inputs, error=row.error)
+        row.output = _call(spec, step, row, context, watch)
+        row.status = StepStatus.SUCCEEDED
+        row.message = display_success(step, context=known, inputs=inputs, result=row.output)
+    except DomainError as problem:
+        row.status = StepStatus.FAILED
+        row.error = error = storable(problem.as_dict())
+        row.message = display_failure(step, context=known, inputs=inputs, error=error)
     row.duration_ms = round((time.monotonic() - started) * 1000)
     row.save()
     return row
+
+
+def _spec_for(step: Step, row: RunStep) -> ToolSpec:
+    """Return the step's tool at its pinned or current version, and name it in the row."""
+    row.tool_name = step.tool_to_run_id[:64]
+    tool = _tool_of(step)
+    if tool is not None:
+        row.tool, row.tool_name = tool, tool.wire_name
+    if tool is None or tool.deleted_at:
+        raise UnknownTool(
+            f"The tool “{row.tool_name}” no longer exists.",
+            f"Choose another tool for step {step.step_number}, then retry with the current version.",
+            tool=row.tool_name,
+        )
+    spec = load_spec(tool, step.tool_version)
+    row.tool_version = spec.version
+    return spec
+
+
+def _tool_of(step: Step) -> Tool | None:
+    try:
+        return Tool.objects.filter(pk=UUID(step.tool_to_run_id)).first()
+    except ValueError:
+        return None
+
+
+def _call(
+    spec: ToolSpec, step: Step, row: RunStep, context: CallContext, watch: Watch
+) -> JsonValue:
+    """Return the tool's output, after as many attempts as the step allows; raise its last error.
+
+    Only what may pass by itself is tried again: an error that the operator of the tool would have
+    to mend. Wrong arguments or a missing permission stay wrong.
+    """
+    attempts = step.retry.attempts if step.retry else 1
+    while True:
+        result = _attempt(spec, step, row, context, watch)
+        if isinstance(result, Succeeded):
+            return result.output
+        if row.attempts >= attempts or result.error.actor != "operator" or watch.cancelled:
+            raise result.error
+        watch.pause(step.retry.backoff_seconds if step.retry else 0)
+        row.attempts += 1
+        row.save(update_fields=["attempts"])
+
+
+def _attempt(
+    spec: ToolSpec, step: Step, row: RunStep, context: CallContext, watch: Watch
+) -> ToolResult:
+    with watch.attempt(step.timeout_seconds) as stop:
+        result = invoke(
+            spec,
+            row.input,
+            context.derive(
+                caller=Caller.SEQUENCE,
+                cancel=stop,
+                depth=context.depth + 1,
+                run_step_id=row.pk,
+            ),
+        )
+    if isinstance(result, Failed) and isinstance(result.error, CallCancelled):
+        return replace(result, error=_why_stopped(spec, step, watch))
+    return result
+
+
+def _why_stopped(spec: ToolSpec, step: Step, watch: Watch) -> ToolError:
+    if watch.cancelled:
+        return CallCancelled("The run was cancelled.", tool=spec.label)
+    return ToolTimeout(
+        f"{spec.wire_name} did not answer within the step's {step.timeout_seconds} s.",
+        "Raise the time limit of this step, or give the tool less to do.",
+        tool=spec.label,
+    )

@@ -4,6 +4,7 @@
 is synchronous, holds no connection between calls and may be used from any thread.
 """
 
+import contextlib
 import json
 import select
 import socket
@@ -17,12 +18,25 @@ from typing import Protocol, TypedDict
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry import errors
-from registry.errors import CallCancelled, SandboxUnavailable, ToolCrashed, ToolError
+from registry.errors import (
+    CallCancelled,
+    InvalidArguments,
+    SandboxUnavailable,
+    ToolError,
+    ToolUnavailable,
+)
 from registry.sandbox.paths import service_uids, short_address, socket_path
 
 REQUEST_ID = 1
 CHUNK_BYTES = 65_536
 CANCEL_POLL_SECONDS = 0.05
+MAX_REQUEST_BYTES = 4 << 20
+
+# The service has limits of its own for each step; these are for a service that hangs.
+STATUS_SECONDS = 60
+BUILD_SECONDS = 900
+DESCRIBE_SECONDS = 400
+CALL_OVERHEAD_SECONDS = 200
 # After asking for a cancel: how long to wait for the word that the process is dead.
 CANCEL_SECONDS = 2.0
 
@@ -137,11 +151,11 @@ class LocalSandbox:
     def build(self, *, ecosystem: str, name: str, version: str | None = None) -> Artifact:
         """Install a package; see `Sandbox.build`."""
         params = {"ecosystem": ecosystem, "name": name, "version": version}
-        return Artifact(**self._ask("build", params))
+        return Artifact(**self._ask("build", params, seconds=BUILD_SECONDS))
 
     def describe(self, *, artifact: str) -> Description:
         """List the tools of a built package; see `Sandbox.describe`."""
-        found = self._ask("describe", {"artifact": artifact})
+        found = self._ask("describe", {"artifact": artifact}, seconds=DESCRIBE_SECONDS)
         return Description(
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
@@ -173,34 +187,37 @@ class LocalSandbox:
             "env": dict(env),
             "timeout_seconds": timeout_seconds,
         }
-        answer = self._ask("call", params, cancel=cancel, on_log=keep)
+        seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
+        answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
         return CallOutput(answer["output"], tuple(logs), answer["duration_ms"])
 
     def status(self) -> JsonObject:
         """Return the service's state; see `Sandbox.status`."""
-        return self._ask("status", {})
+        return self._ask("status", {}, seconds=STATUS_SECONDS)
 
     def _ask(
         self,
         method: str,
         params: JsonObject,
         *,
+        seconds: float,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
     ) -> JsonObject:
-        request = {"jsonrpc": "2.0", "id": REQUEST_ID, "method": method, "params": params}
+        request = _line({"id": REQUEST_ID, "method": method, "params": params})
+        if len(request) > MAX_REQUEST_BYTES:
+            raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
         with closing(self._connect()) as connection:
             try:
-                _send(connection, request)
-                for message in _messages(connection, cancel):
-                    if "method" in message:
-                        if on_log is not None:
-                            on_log(message["params"]["level"], message["params"]["text"])
-                    elif "error" in message:
+                connection.sendall(request)
+                for message in _messages(connection, cancel, time.monotonic() + seconds):
+                    if "error" in message:
                         raise _as_tool_error(message["error"])
-                    else:
+                    if "result" in message:
                         result: JsonObject = message["result"]
                         return result
+                    if on_log is not None:
+                        on_log(message["params"]["level"], message["params"]["text"])
             except OSError as error:
                 raise _lost() from error
         raise _lost()
@@ -234,47 +251,51 @@ def _peer_uid(connection: socket.socket) -> int:
     return uid
 
 
-def _send(connection: socket.socket, message: JsonObject) -> None:
-    connection.sendall(json.dumps(message).encode() + b"\n")
+def _line(message: JsonObject) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
 
 
-def _messages(connection: socket.socket, cancel: Cancel | None) -> Iterator[JsonObject]:
-    """Yield the service's messages; raises `CallCancelled` when the caller has given up."""
-    pending = b""
+def _messages(
+    connection: socket.socket, cancel: Cancel | None, deadline: float
+) -> Iterator[JsonObject]:
+    """Yield the service's messages until it hangs up.
+
+    Raises `CallCancelled` when the caller has given up, `SandboxUnavailable` at the deadline.
+    """
+    pending = bytearray()
     while True:
-        *lines, pending = pending.split(b"\n")
+        *lines, rest = pending.split(b"\n")
         for line in lines:
             yield json.loads(line)
-        _wait_readable(connection, cancel)
+        pending = rest
+        while not _readable(connection, deadline if cancel is None else 0):
+            if cancel is not None and cancel.is_set():
+                _cancel(connection)
+                raise CallCancelled
+            if time.monotonic() > deadline:
+                raise SandboxUnavailable("The sandbox service does not answer.", START_HINT)
         chunk = connection.recv(CHUNK_BYTES)
         if not chunk:
             return
         pending += chunk
 
 
-def _wait_readable(connection: socket.socket, cancel: Cancel | None) -> None:
-    if cancel is None:
-        return
-    while not select.select([connection], [], [], CANCEL_POLL_SECONDS)[0]:
-        if cancel.is_set():
-            _send(connection, {"jsonrpc": "2.0", "method": "cancel", "params": {"id": REQUEST_ID}})
-            _await_end(connection)
-            raise CallCancelled
+def _readable(connection: socket.socket, until: float) -> bool:
+    """Wait for something to read: until the given time, but at least one poll."""
+    # poll, not select: a web process can have more than 1,024 descriptors.
+    poller = select.poll()
+    poller.register(connection, select.POLLIN)
+    seconds = max(until - time.monotonic(), CANCEL_POLL_SECONDS)
+    return bool(poller.poll(seconds * 1000))
 
 
-def _await_end(connection: socket.socket) -> None:
-    """Read on until the service answers that the process is dead, or long enough."""
-    deadline = time.monotonic() + CANCEL_SECONDS
-    connection.settimeout(CANCEL_SECONDS)
-    seen = b""
-    while b'"cancelled"' not in seen and time.monotonic() < deadline:
-        try:
-            chunk = connection.recv(CHUNK_BYTES)
-        except OSError:
-            return
-        if not chunk:
-            return
-        seen = seen[-32:] + chunk
+def _cancel(connection: socket.socket) -> None:
+    """Ask for the call to be stopped and wait, for a while, for the word that it is dead."""
+    connection.sendall(_line({"method": "cancel", "params": {"id": REQUEST_ID}}))
+    with contextlib.suppress(SandboxUnavailable):
+        for message in _messages(connection, None, time.monotonic() + CANCEL_SECONDS):
+            if message.get("id") == REQUEST_ID:
+                return
 
 
 def _tool_description(tool: JsonObject) -> ToolDescription:
@@ -294,10 +315,15 @@ def _family(parent: type[ToolError]) -> Iterator[type[ToolError]]:
 
 
 def _as_tool_error(error: JsonObject) -> ToolError:
-    """Turn the service's error into the class of `registry.errors` with the same code."""
+    """Turn the service's error into the class of `registry.errors` with the same code.
+
+    A code without a class is a fault between the service and us, so no tool is blamed for it.
+    """
     data = error["data"]
     classes = {cls.code: cls for cls in _family(ToolError) if cls.__module__ == errors.__name__}
-    return classes.get(data["code"], ToolCrashed)(error["message"], data["hint"], **data["extra"])
+    return classes.get(data["code"], ToolUnavailable)(
+        error["message"], data["hint"], **data["extra"]
+    )
 
 
 def _lost() -> SandboxUnavailable:

@@ -16,9 +16,12 @@ from registry.sandbox.service.profile import prepare
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.spawn import Sandbox
 from registry.sandbox.service.store import make_read_only, remove_tree, size_of
+from registry.sandbox.service.wire import Violation, parse_json
 
 # Part of every artifact's key: raise it when the way they are built changes.
 BUILDER_VERSION = "1"
+BUILDS_AT_ONCE = 2
+MAX_MANIFEST_BYTES = MB
 RECORD = "artifact.json"
 
 
@@ -42,6 +45,7 @@ class Builder:
         self._artifacts = store / "artifacts"
         self._builds = store / "builds"
         self._registry = registry
+        self._places = asyncio.Semaphore(BUILDS_AT_ONCE)
         self._under_way: dict[tuple[str, str], asyncio.Task[Artifact]] = {}
 
     def package(self, key: str) -> calls.Package:
@@ -71,6 +75,10 @@ class Builder:
         return await asyncio.shield(task)
 
     async def _build(self, runtime: Runtime, name: str, version: str) -> Artifact:
+        async with self._places:
+            return await self._build_now(runtime, name, version)
+
+    async def _build_now(self, runtime: Runtime, name: str, version: str) -> Artifact:
         self._check_space()
         scratch = Path(tempfile.mkdtemp(dir=self._builds))
         try:
@@ -119,7 +127,6 @@ class Builder:
     async def _publish(
         self, runtime: Runtime, scratch: Path, key: str, name: str, resolved: npm.Resolved
     ) -> Artifact:
-        manifest_file = scratch / "pkg" / "node_modules" / name / "package.json"
         size = size_of(scratch)
         if size > MAX_ARTIFACT_BYTES:
             message = (
@@ -132,7 +139,7 @@ class Builder:
             version=resolved.version,
             integrity=resolved.integrity,
             artifact=key,
-            manifest=json.loads(manifest_file.read_text(encoding="utf-8")),
+            manifest=_manifest(scratch, name),
             size_bytes=size,
         )
         (scratch / RECORD).write_text(json.dumps(asdict(artifact)), encoding="utf-8")
@@ -148,6 +155,22 @@ class Builder:
     def _record(self, key: str) -> Artifact:
         text = (self._artifacts / key / RECORD).read_text(encoding="utf-8")
         return Artifact(**json.loads(text))
+
+
+def _manifest(scratch: Path, name: str) -> dict[str, Any]:
+    """Read the package's own package.json, which must be a plain file of the build."""
+    path = (scratch / "pkg" / "node_modules" / name / "package.json").resolve()
+    message = f"The package.json of {name} cannot be read."
+    refusal = ServiceError("build_failed", message, "Tell the package's author.")
+    if not path.is_relative_to(scratch.resolve()) or path.stat().st_size > MAX_MANIFEST_BYTES:
+        raise refusal
+    try:
+        manifest = parse_json(path.read_bytes())
+    except Violation:
+        raise refusal from None
+    if not isinstance(manifest, dict):
+        raise refusal
+    return manifest
 
 
 def _key(runtime: Runtime, name: str, resolved: npm.Resolved) -> str:

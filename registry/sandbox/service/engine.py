@@ -16,7 +16,6 @@ from registry.sandbox.service.npm import Registry
 from registry.sandbox.service.process import LogSink
 from registry.sandbox.service.runtime import Runtime
 
-BUILDS_AT_ONCE = 2
 CALLS_PER_PROCESSOR = 4
 
 
@@ -29,8 +28,7 @@ class Engine:
         self._report: selftest.Report | None = None
         self._testing = asyncio.Lock()
         self._running = 0
-        self._builds = asyncio.Semaphore(BUILDS_AT_ONCE)
-        self._calls = asyncio.Semaphore(CALLS_PER_PROCESSOR * (os.cpu_count() or 1))
+        self._places = asyncio.Semaphore(CALLS_PER_PROCESSOR * (os.cpu_count() or 1))
 
     async def report(self) -> selftest.Report:
         """Return the self-test's outcome; one that failed is tried again, so mending it heals."""
@@ -46,11 +44,11 @@ class Engine:
         return report.runtime
 
     @asynccontextmanager
-    async def _place(self, places: asyncio.Semaphore) -> AsyncIterator[Runtime]:
+    async def _place(self) -> AsyncIterator[Runtime]:
         """Wait for one of the places; raises `ServiceError` when none comes free in time."""
         runtime = await self._runtime()
         try:
-            await asyncio.wait_for(places.acquire(), QUEUE_SECONDS)
+            await asyncio.wait_for(self._places.acquire(), QUEUE_SECONDS)
         except TimeoutError:
             message = "Too many tools are running at the same time."
             raise ServiceError("sandbox_busy", message, "Try again in a moment.") from None
@@ -59,7 +57,7 @@ class Engine:
             yield runtime
         finally:
             self._running -= 1
-            places.release()
+            self._places.release()
 
     async def status(self, _params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Return `{tier, ok, checks, uid, store, deno, running}`."""
@@ -78,14 +76,13 @@ class Engine:
         """Build `{ecosystem, name, version?}`; returns the artifact's record."""
         version = params.get("version") or "latest"
         ecosystem, name = _text(params, "ecosystem"), _text(params, "name")
-        async with self._place(self._builds) as runtime:
-            artifact = await self._builder.build(runtime, ecosystem, name, str(version))
-        return asdict(artifact)
+        runtime = await self._runtime()
+        return asdict(await self._builder.build(runtime, ecosystem, name, str(version)))
 
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Describe the tools of `{artifact}`; returns `{tools, problems}`."""
         package = self._builder.package(_text(params, "artifact"))
-        async with self._place(self._calls) as runtime:
+        async with self._place() as runtime:
             return await calls.describe(runtime, package)
 
     async def call(self, params: dict[str, Any], on_log: LogSink) -> dict[str, Any]:
@@ -97,7 +94,7 @@ class Engine:
             environment=_environment(params),
             seconds=_seconds(params),
         )
-        async with self._place(self._calls) as runtime:
+        async with self._place() as runtime:
             return await calls.call(runtime, package, request, on_log)
 
 

@@ -15,7 +15,7 @@ PERMISSIONS = (
     "--allow-env",
     "--allow-read=/pkg,/tmp",
     "--allow-write=/tmp",
-    "--allow-sys=hostname,osRelease,cpus",
+    "--allow-sys=hostname,osRelease,cpus,homedir,uid,gid,userInfo",
     "--deny-run",
     "--deny-ffi",
 )

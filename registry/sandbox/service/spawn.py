@@ -59,7 +59,13 @@ class Sandbox:
             raise ServiceError("sandbox_unavailable", message) from error
         finally:
             launch.close_inherited()
-        return cls(process, await _child_pid(launch.info))
+        try:
+            child = await _child_pid(launch.info)
+        except BaseException:
+            # Cancelled while it started: nobody else knows of the process yet.
+            await cls(process, None).end()
+            raise
+        return cls(process, child)
 
     @property
     def stderr(self) -> str:

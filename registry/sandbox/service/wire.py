@@ -63,7 +63,7 @@ def request_line(request_id: int, method: str, params: dict[str, Any]) -> bytes:
 
 def parse_line(line: bytes) -> Message:
     """Parse one line; raises `Violation` for anything but a notification or an answer."""
-    message = _parse_json(line)
+    message = parse_json(line)
     if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
         raise Violation("a message that is not a JSON-RPC 2.0 object")
     if "method" in message:
@@ -96,7 +96,8 @@ def _answer(message: dict[str, Any], size: int) -> Answer | Failure:
     return Failure(request_id, error["code"], error["message"])
 
 
-def _parse_json(line: bytes) -> Any:
+def parse_json(line: bytes) -> Any:
+    """Parse JSON from a stranger, in plain values that PostgreSQL can hold."""
     try:
         value = json.loads(
             line.decode("utf-8"),

@@ -1,0 +1,53 @@
+"""Which conversations a person sees. A conversation belongs to one person alone."""
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Prefetch, QuerySet
+
+from chat.models import Conversation, Message, Turn
+from config.lib.errors import NotFound
+
+TURNS_SHOWN = 30
+"""Turns of a conversation on one page; a link leads to the earlier ones."""
+
+
+def conversations_of(user: User) -> QuerySet[Conversation]:
+    """Return a person's conversations with their agents, the latest first."""
+    return (
+        Conversation.objects.filter(user=user)
+        .select_related("agent", "user")
+        .order_by("-updated_at", "pk")
+    )
+
+
+def conversation_of(user: User, conversation_id: UUID) -> Conversation:
+    """Return one of a person's conversations, or raise NotFound."""
+    conversation = conversations_of(user).filter(pk=conversation_id).first()
+    if conversation is None:
+        raise NotFound(
+            "There is no such conversation among yours.", "See your conversations under Chat."
+        )
+    return conversation
+
+
+def turns_of(conversation: Conversation, *, before: int | None = None) -> list[Turn]:
+    """Return up to `TURNS_SHOWN` turns with their messages, in order: the last, or those before."""
+    turns = Turn.objects.filter(conversation=conversation)
+    if before is not None:
+        turns = turns.filter(number__lt=before)
+    messages = Prefetch("messages", Message.objects.order_by("position"))
+    latest = turns.prefetch_related(messages).order_by("-number")[:TURNS_SHOWN]
+    return list(reversed(latest))
+
+
+def turn_of(user: User, conversation_id: UUID, turn_id: UUID) -> Turn:
+    """Return a turn of one of a person's conversations with its messages, or raise NotFound."""
+    turn = (
+        Turn.objects.filter(pk=turn_id, conversation_id=conversation_id, conversation__user=user)
+        .prefetch_related(Prefetch("messages", Message.objects.order_by("position")))
+        .first()
+    )
+    if turn is None:
+        raise NotFound("There is no such turn in this conversation.", "Reload the conversation.")
+    return turn

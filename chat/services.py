@@ -1,0 +1,132 @@
+"""Every change that a person makes to a conversation."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from agents.models import Agent
+from agents.selectors import agent_visible_to
+from chat.errors import TurnOpen
+from chat.models import Conversation, Message, Turn
+from chat.models.message import Role
+from chat.models.turn import OPEN, TurnStatus
+from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
+from chat.variables import variables_remember
+from config.lib.errors import InvalidInput
+from config.lib.jsontext import clean_text
+
+LONGEST_MESSAGE = 100_000
+LONGEST_TITLE = 120
+
+
+def conversation_create(*, user: User, agent_slug: str, title: str = "") -> Conversation:
+    """Open a conversation with an agent the person may talk to, or raise NotFound."""
+    agent = agent_visible_to(user, agent_slug)
+    return Conversation.objects.create(user=user, agent=agent, title=_checked_title(title))
+
+
+def conversation_rename(conversation: Conversation, *, title: str) -> None:
+    """Give a conversation another title."""
+    conversation.title = _checked_title(title)
+    if not conversation.title:
+        raise InvalidInput("The title is empty.", "Write a few words that name the conversation.")
+    conversation.save(update_fields=["title"])
+
+
+def conversation_delete(conversation: Conversation) -> None:
+    """Delete a conversation with all that was said; a turn that runs is stopped first.
+
+    The record of the tool calls stays.
+    """
+    for turn in conversation.turns.filter(status__in=OPEN):
+        turn_stop(turn)
+    conversation.delete()
+
+
+def message_send(
+    conversation: Conversation, *, content: str, env: Mapping[str, str] | None = None
+) -> Turn:
+    """Save a message and start the turn that answers it, as soon as the message is committed.
+
+    `env` are variables for the tools of this conversation; they are kept sealed and apart from it.
+    Raises InvalidInput for an empty or too long message and TurnOpen while an answer is under way.
+    """
+    content = _checked_content(content)
+    agent = agent_visible_to(conversation.user, conversation.agent.slug)
+    turns_close_stale(conversation.pk)
+    with transaction.atomic():
+        turn = _turn_open(conversation, agent, content)
+        variables_remember(conversation.pk, env or {})
+        transaction.on_commit(partial(turn_start, turn.pk))
+    return turn
+
+
+def turn_stop(turn: Turn) -> None:
+    """Ask a turn to stop; one that no process has taken yet is closed at once.
+
+    Nothing happens to a turn that is over.
+    """
+    asked = Turn.objects.filter(pk=turn.pk, status__in=OPEN).update(
+        stop_requested_at=timezone.now()
+    )
+    if not asked:
+        return
+    if turn.status == TurnStatus.QUEUED and turn.heartbeat_at is None:
+        _stop_unclaimed(turn)
+    transaction.on_commit(partial(stop_announce, turn.pk))
+
+
+@transaction.atomic
+def _stop_unclaimed(turn: Turn) -> None:
+    """Close a turn that is still queued; the lock keeps a process from claiming it meanwhile."""
+    locked = Turn.objects.select_for_update().get(pk=turn.pk)
+    if locked.status == TurnStatus.QUEUED:
+        turn_finish(turn.pk, TurnStatus.STOPPED)
+
+
+def _turn_open(conversation: Conversation, agent: Agent, content: str) -> Turn:
+    """Write the next turn and its message; two that are sent at once are kept apart by a lock."""
+    locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
+    last = locked.turns.order_by("-number").first()
+    if last and last.status in OPEN:
+        raise TurnOpen(turn=str(last.pk))
+    turn = Turn.objects.create(
+        conversation=locked,
+        number=last.number + 1 if last else 1,
+        model=agent.model or settings.OUTFITTER_MODEL,
+    )
+    Message.objects.create(turn=turn, position=0, role=Role.USER, content=content)
+    locked.title = locked.title or _title_from(content)
+    locked.save(update_fields=["title", "updated_at"])
+    return turn
+
+
+def _checked_content(content: str) -> str:
+    content = clean_text(content).strip()
+    if not content:
+        raise InvalidInput("The message is empty.", "Write what the agent should do.")
+    if len(content) > LONGEST_MESSAGE:
+        raise InvalidInput(
+            f"The message has {len(content):,} characters; at most {LONGEST_MESSAGE:,} are taken.",
+            "Shorten it, or send it in parts.",
+        )
+    return content
+
+
+def _checked_title(title: str) -> str:
+    title = " ".join(clean_text(title).split())
+    if len(title) > LONGEST_TITLE:
+        raise InvalidInput(
+            f"The title has {len(title)} characters; at most {LONGEST_TITLE} are taken.",
+            "Choose a shorter one.",
+        )
+    return title
+
+
+def _title_from(content: str) -> str:
+    words = " ".join(content.split())
+    return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"

@@ -1,0 +1,99 @@
+"""Narrow the catalogue: the same filters for the page and for the REST API."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from urllib.parse import urlencode
+
+from django.contrib.auth.models import User
+from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+
+from registry.models import Tool
+from registry.models.tool import Health, ToolKind, Visibility
+from registry.search.service import FLOOR, search
+from registry.selectors import tools_visible_to
+
+MINE = "me"
+MOST_FOUND = 100
+BEHIND_ALL = MOST_FOUND + 1
+"""Rank of a tool whose name contains the query but that the search did not find."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToolFilters:
+    """What was asked for; an empty text does not narrow. `owner` is a username or `me`."""
+
+    q: str = ""
+    kind: str = ""
+    category: str = ""
+    health: str = ""
+    visibility: str = ""
+    owner: str = ""
+
+    @classmethod
+    def of(cls, data: Mapping[str, str]) -> "ToolFilters":
+        """Read the filters from a query string; an unknown choice narrows to nothing."""
+        return cls(**{name: data.get(name, "").strip()[:200] for name in cls.__annotations__})
+
+    def query(self, **changes: str) -> str:
+        """Return these filters as a query string, some of them changed."""
+        return urlencode({name: text for name, text in {**asdict(self), **changes}.items() if text})
+
+    @property
+    def narrow(self) -> bool:
+        """Tell whether anything narrows the list."""
+        return any(asdict(self).values())
+
+
+def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
+    """Return the visible tools that pass the filters.
+
+    With a query each has a `rank` and the best match comes first: what the search found, then
+    names that contain the query. Without one they stand in the order of their titles.
+    """
+    tools = tools_visible_to(user).filter(_narrowed(user, filters))
+    if not filters.q:
+        return tools.order_by("title", "pk")
+    hits = search(filters.q, user=user, limit=MOST_FOUND).hits
+    found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
+    named = Q(wire_name__icontains=filters.q) | Q(title__icontains=filters.q)
+    ranks = [When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)]
+    return (
+        tools.filter(Q(pk__in=found) | named)
+        .annotate(rank=Case(*ranks, default=Value(BEHIND_ALL), output_field=IntegerField()))
+        .order_by("rank", "title", "pk")
+    )
+
+
+def categories_visible_to(user: User) -> list[str]:
+    """Return the categories of the tools a person may see, in order."""
+    named = tools_visible_to(user).exclude(category="")
+    return list(named.order_by("category").values_list("category", flat=True).distinct())
+
+
+def _narrowed(user: User, filters: ToolFilters) -> Q:
+    where = Q()
+    if filters.kind:
+        where &= Q(kind=filters.kind)
+    if filters.category:
+        where &= Q(category=filters.category)
+    if filters.visibility:
+        where &= Q(visibility=filters.visibility)
+    if filters.owner:
+        where &= Q(owner=user) if filters.owner == MINE else Q(owner__username=filters.owner)
+    return where & _health(filters.health)
+
+
+def _health(health: str) -> Q:
+    broken = Q(import_health=Health.BROKEN) | Q(execution_health=Health.BROKEN)
+    healthy = Q(import_health=Health.HEALTHY) | Q(execution_health=Health.HEALTHY)
+    match health:
+        case "":
+            return Q()
+        case Health.BROKEN:
+            return broken
+        case Health.HEALTHY:
+            return healthy & ~broken
+        case Health.UNKNOWN:
+            return ~broken & ~healthy
+        case _:
+            return Q(pk=None)

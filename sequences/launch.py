@@ -1,0 +1,169 @@
+"""Start a run in the worker, and follow it."""
+
+import logging
+import time
+from datetime import datetime, timedelta
+from functools import partial
+from uuid import UUID
+
+from celery import current_app
+from django.db import transaction
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from config.lib.errors import Conflict
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.context import CallContext
+from registry.errors import CallCancelled, ToolTimeout, ToolUnavailable
+from registry.models import ToolVersion
+from registry.specs import ToolSpec
+from sequences.models import Run
+from sequences.models.run import RunStatus
+from sequences.states import run_cancel
+
+logger = logging.getLogger(__name__)
+
+POLL_SECONDS = 0.1
+WAITS_AT_MOST = timedelta(seconds=30)
+"""A run that nobody has claimed for this long is put in the queue again."""
+
+QUEUE_UNREACHABLE: JsonObject = {
+    "code": "queue_unreachable",
+    "message": "The queue cannot be reached, so the run has to wait.",
+    "hint": "It starts by itself once Redis and the worker answer; `manage.py doctor` says more.",
+    "extra": {},
+}
+
+
+def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
+    """Create a queued run of this version of a sequence, with the rights of its caller."""
+    version = ToolVersion.objects.get(tool_id=spec.tool_id, number=spec.version)
+    return Run.objects.create(
+        tool_id=spec.tool_id,
+        tool_version=version,
+        input=storable(arguments),
+        caller=context.caller,
+        user=context.user,
+        agent_id=context.agent_id,
+        scopes=None if context.scopes is None else sorted(context.scopes),
+        turn_id=context.turn_id,
+        parent_step_id=context.run_step_id,
+    )
+
+
+def launch(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
+    """Create a run and put it in the queue on commit; the caller has checked the arguments.
+
+    When the queue cannot be reached the run stays queued, its `error` says so, and it is put in
+    the queue later by `resend_waiting`.
+    """
+    run = new_run(spec, arguments, context)
+    enqueue_on_commit(run)
+    return run
+
+
+def enqueue_on_commit(run: Run) -> None:
+    """Hand a queued run to the worker once its row can be read there."""
+    transaction.on_commit(partial(_enqueue, run.pk))
+
+
+def _enqueue(run_id: UUID) -> bool:
+    waiting = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED)
+    try:
+        current_app.send_task("sequences.tasks.execute_run", [str(run_id)], retry=False)
+    except OperationalError as error:
+        logger.warning("Run %s waits: the queue cannot be reached (%s)", run_id, error)
+        waiting.update(error=QUEUE_UNREACHABLE)
+        return False
+    waiting.update(error=None, heartbeat_at=timezone.now())
+    return True
+
+
+def resend_waiting(now: datetime) -> int:
+    """Put runs in the queue again that no worker has claimed; return how many.
+
+    A message may be lost with its Redis. Sent twice, it does no harm: one claim wins.
+    """
+    before = now - WAITS_AT_MOST
+    runs = Run.objects.filter(
+        Q(heartbeat_at=None) | Q(heartbeat_at__lt=before),
+        status=RunStatus.QUEUED,
+        created_at__lt=before,
+        parent_step=None,
+    ).order_by("created_at", "pk")
+    return sum(_enqueue(run_id) for run_id in runs.values_list("pk", flat=True))
+
+
+def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
+    """Follow a run to its end and return it as it then is.
+
+    Each change of a step is told to `context.progress` as `{message, step, status, run}`. A caller
+    that gives up, a time limit that passes and a queue that cannot be reached cancel the run:
+    nobody would be told how it ended. They raise CallCancelled, ToolTimeout and ToolUnavailable.
+    """
+    deadline = time.monotonic() + timeout_seconds
+    told: dict[int, str] = {}
+    while True:
+        status, error = Run.objects.values_list("status", "error").get(pk=run.pk)
+        _tell(run, told, context)
+        if status not in (RunStatus.QUEUED, RunStatus.RUNNING):
+            run.refresh_from_db()
+            return run
+        if context.cancel.is_set():
+            _give_up(run)
+            raise CallCancelled("The run was cancelled.", details=_details(run))
+        if status == RunStatus.QUEUED and error:
+            _give_up(run)
+            raise ToolUnavailable(
+                "The queue cannot be reached, so the sequence could not run.",
+                "Try again later. The operator finds the cause with `manage.py doctor`.",
+                details=_details(run),
+            )
+        if time.monotonic() > deadline:
+            _give_up(run)
+            raise _too_late(run, RunStatus(status), timeout_seconds)
+        context.cancel.wait(POLL_SECONDS)
+
+
+def _tell(run: Run, told: dict[int, str], context: CallContext) -> None:
+    steps = run.steps.order_by("number", "pk").values_list(
+        "number", "status", "message", "tool_name"
+    )
+    for number, status, message, tool in steps:
+        if told.get(number) != status:
+            told[number] = status
+            context.progress(
+                {
+                    "message": message or f"Step {number}: {tool}",
+                    "step": number,
+                    "status": status,
+                    "run": str(run.pk),
+                }
+            )
+
+
+def _give_up(run: Run) -> None:
+    try:
+        run_cancel(run)
+    except Conflict:
+        logger.info("Run %s ended just before it was given up", run.pk)
+
+
+def _too_late(run: Run, status: RunStatus, seconds: float) -> ToolTimeout | ToolUnavailable:
+    if status == RunStatus.QUEUED:
+        return ToolUnavailable(
+            f"No worker took the sequence within {seconds:g} s.",
+            "Try again later. The operator finds the cause with `manage.py doctor`.",
+            details=_details(run),
+        )
+    return ToolTimeout(
+        f"The sequence did not end within {seconds:g} s and was cancelled.",
+        "Run it from its own page, where it may take longer, or give it less to do.",
+        details=_details(run),
+    )
+
+
+def _details(run: Run) -> JsonObject:
+    return {"run_id": str(run.pk)}
