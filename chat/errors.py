@@ -65,7 +65,9 @@ class ModelUnknown(ModelError):
     """The provider knows no such model."""
 
     code = "model_unknown"
-    default_hint = "Correct the agent's model or OUTFITTER_MODEL: “provider/model”, as LiteLLM has it."
+    default_hint = (
+        "Correct the agent's model or OUTFITTER_MODEL: “provider/model”, as LiteLLM has it."
+    )
 
 
 class ModelRateLimited(ModelError):

@@ -1,11 +1,11 @@
-"""Put together what the model may call in a turn: linked tools, found tools and the search itself."""
+"""Put together what a model may call in a turn: linked tools, found tools, the search itself."""
 
 import logging
 from collections.abc import Iterable, Sequence
 from threading import Lock
 from time import monotonic
 
-from agents.access import linked_toolset, linked_tools
+from agents.access import linked_tools, linked_toolset
 from agents.models import Agent, AgentTool
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
@@ -53,7 +53,9 @@ class Toolbox:
         tools = [model_schema(spec) for spec in specs]
         return [SEARCH_TOOLS_SCHEMA, *tools] if self.may_search else tools
 
-    def discover(self, need: str, recent: Sequence[str] = (), limit: int | None = None) -> JsonObject:
+    def discover(
+        self, need: str, recent: Sequence[str] = (), limit: int | None = None
+    ) -> JsonObject:
         """Search for a need, add what fits, and return `{query, tools, took_ms, error?}`.
 
         `tools` are `{name, title, score, parts, injected, reason}`, best first. Neither a search

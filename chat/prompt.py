@@ -22,13 +22,13 @@ such as EXA_API_KEY, under Credentials. Never ask for the value itself here.
 6. Tell the result with its actual values. If no tool can do it, say so plainly."""
 
 _SEARCH_RULES = f"""
-7. {SEARCH_TOOLS} is for discovery only: use it when none of your tools fits. Tools it finds can be \
-called at once. As soon as you have a tool that fits, stop searching and use it; never search \
+7. {SEARCH_TOOLS} is for discovery only: use it when none of your tools fits. Tools it finds can \
+be called at once. As soon as you have a tool that fits, stop searching and use it; never search \
 twice for the same need."""
 
 
 def system_prompt(agent: Agent, toolset: Toolset, *, may_search: bool) -> str:
-    """Return the instructions for one turn: the agent's own, the rules, and each tool's guidance."""
+    """Return the instructions of a turn: the agent's own, the rules, and each tool's guidance."""
     parts = [
         agent.instructions.strip() or f"You are {agent.name}, a helpful assistant with tools.",
         _RULES + (_SEARCH_RULES if may_search else ""),

@@ -114,6 +114,4 @@ class Recorder:
             )
 
     async def _save(self, position: int, **fields: object) -> None:
-        await in_thread(
-            Message.objects.create, turn_id=self._turn_id, position=position, **fields
-        )
+        await in_thread(Message.objects.create, turn_id=self._turn_id, position=position, **fields)

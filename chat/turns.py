@@ -12,8 +12,8 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
-from redis import asyncio as aioredis
 from redis import Redis, RedisError
+from redis import asyncio as aioredis
 
 from agents.access import agent_context
 from chat import history, llm, loop

@@ -29,9 +29,7 @@ def call_directly(
 
     Raises ToolUnavailable when there is no such version.
     """
-    context = CallContext(
-        user=user, caller=caller, scopes=scopes, env=_env_of(user, given or {})
-    )
+    context = CallContext(user=user, caller=caller, scopes=scopes, env=_env_of(user, given or {}))
     return invoke(load_spec(tool, version), arguments, context)
 
 

@@ -50,7 +50,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     output: JsonValue = None
     error: ToolError | None = None
     try:
-        checked = _permitted(spec, arguments, context)
+        checked = permitted(spec, arguments, context)
         env = _credentials(spec, context)
         answer = executor_for(spec.kind).execute(spec, checked, context.derive(env=_only(env)))
         details = answer.details
@@ -74,7 +74,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     return Failed(error=error, duration_ms=duration_ms, invocation_id=row.pk, details=details)
 
 
-def _permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:
+def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:
     """Return the checked arguments, or raise for the first check that fails."""
     if not tools_usable_by(context.user).filter(pk=spec.tool_id).exists():
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
 from registry.models import Tool
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models.tool import Health
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_visible_to
 

@@ -6,7 +6,7 @@ from registry.errors import CallCancelled, ToolFailed
 from registry.executors.base import Output
 from registry.specs import ToolSpec
 from sequences.launch import launch, new_run, wait
-from sequences.log import execution_log
+from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.runner import play
@@ -43,7 +43,7 @@ def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> 
 
 
 def _answer(run: Run) -> Output:
-    details = {"run_id": str(run.pk), "log": execution_log(run)}
+    details = run_details(run)
     if run.status == RunStatus.SUCCEEDED:
         return Output(value=run.output, details=details)
     error = run.error or {}

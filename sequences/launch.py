@@ -19,6 +19,7 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, ToolTimeout, ToolUnavailable
 from registry.models import ToolVersion
 from registry.specs import ToolSpec
+from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.states import run_cancel
@@ -113,13 +114,13 @@ def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
             return run
         if context.cancel.is_set():
             _give_up(run)
-            raise CallCancelled("The run was cancelled.", details=_details(run))
+            raise CallCancelled("The run was cancelled.", details=run_details(run))
         if status == RunStatus.QUEUED and error:
             _give_up(run)
             raise ToolUnavailable(
                 "The queue cannot be reached, so the sequence could not run.",
                 "Try again later. The operator finds the cause with `manage.py doctor`.",
-                details=_details(run),
+                details=run_details(run),
             )
         if time.monotonic() > deadline:
             _give_up(run)
@@ -156,14 +157,10 @@ def _too_late(run: Run, status: RunStatus, seconds: float) -> ToolTimeout | Tool
         return ToolUnavailable(
             f"No worker took the sequence within {seconds:g} s.",
             "Try again later. The operator finds the cause with `manage.py doctor`.",
-            details=_details(run),
+            details=run_details(run),
         )
     return ToolTimeout(
         f"The sequence did not end within {seconds:g} s and was cancelled.",
         "Run it from its own page, where it may take longer, or give it less to do.",
-        details=_details(run),
+        details=run_details(run),
     )
-
-
-def _details(run: Run) -> JsonObject:
-    return {"run_id": str(run.pk)}

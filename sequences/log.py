@@ -21,6 +21,11 @@ def execution_log(run: Run) -> list[JsonObject]:
     return [_entry(step, shortened(step.output, LARGEST_SHORTENED)) for step in steps]
 
 
+def run_details(run: Run) -> JsonObject:
+    """Return `{run_id, log}`: what a person may want to see beside the answer of a sequence."""
+    return {"run_id": str(run.pk), "log": execution_log(run)}
+
+
 def _entry(step: RunStep, output: JsonValue) -> JsonObject:
     entry: JsonObject = {
         "stepNumber": step.number,

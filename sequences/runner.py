@@ -75,13 +75,13 @@ def _ending(run: Run, context: CallContext, watch: Watch) -> Ending:
     known: Known = {"initial": run.input, "steps": {}}
     copied = {row.number: row for row in run.steps.all()}
     for step in definition.steps:
-        if watch.cancelled:
+        if watch.is_cancelled():
             return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
         row = copied.get(step.step_number) or _run_step(run, step, known, context, watch)
         if row.status != StepStatus.FAILED:
             if step.store_output_as:
                 known["steps"][step.store_output_as] = row.output
-        elif watch.cancelled:
+        elif watch.is_cancelled():
             return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
         elif not step.continue_on_failure:
             return Ending(status=RunStatus.FAILED, error=_error_of_run(row))
@@ -141,7 +141,7 @@ def _spec_for(step: Step, row: RunStep) -> ToolSpec:
     if tool is None or tool.deleted_at:
         raise UnknownTool(
             f"The tool “{row.tool_name}” no longer exists.",
-            f"Choose another tool for step {step.step_number}, then retry with the current version.",
+            f"Choose another for step {step.step_number}, then retry with the current version.",
             tool=row.tool_name,
         )
     spec = load_spec(tool, step.tool_version)
@@ -169,7 +169,7 @@ def _call(
         result = _attempt(spec, step, row, context, watch)
         if isinstance(result, Succeeded):
             return result.output
-        if row.attempts >= attempts or result.error.actor != "operator" or watch.cancelled:
+        if row.attempts >= attempts or result.error.actor != "operator" or watch.is_cancelled():
             raise result.error
         watch.pause(step.retry.backoff_seconds if step.retry else 0)
         row.attempts += 1
@@ -196,7 +196,7 @@ def _attempt(
 
 
 def _why_stopped(spec: ToolSpec, step: Step, watch: Watch) -> ToolError:
-    if watch.cancelled:
+    if watch.is_cancelled():
         return CallCancelled("The run was cancelled.", tool=spec.label)
     return ToolTimeout(
         f"{spec.wire_name} did not answer within the step's {step.timeout_seconds} s.",

@@ -30,8 +30,7 @@ class Watch:
         self._step: threading.Event | None = None
         self._deadline = 0.0
 
-    @property
-    def cancelled(self) -> bool:
+    def is_cancelled(self) -> bool:
         """Tell whether the run is to end, because of its page or of whoever called it."""
         return self._cancelled.is_set() or self._outer.is_set()
 
@@ -45,7 +44,7 @@ class Watch:
         step = threading.Event()
         with self._lock:
             self._step, self._deadline = step, time.monotonic() + timeout_seconds
-            if self.cancelled:
+            if self.is_cancelled():
                 step.set()
         try:
             yield step

@@ -94,7 +94,9 @@ def _key(name: str) -> str:
 @cache
 def _zones_by_key() -> dict[str, str]:
     """Return IANA names by what people call them; full names win over cities, cities over aliases."""
-    zones = sorted(available_timezones() - {"Factory", "localtime"}, key=lambda n: (n.count("/"), n))
+    zones = sorted(
+        available_timezones() - {"Factory", "localtime"}, key=lambda n: (n.count("/"), n)
+    )
     names = {_key(zone): zone for zone in zones}
     full = dict(names)
     for zone in zones:

@@ -11,7 +11,9 @@ TEXT_LIMIT = 100_000
 """Characters a text argument may have: some fifty printed pages."""
 
 
-def record(properties: Mapping[str, JsonObject], required: Iterable[str] | None = None) -> JsonObject:
+def record(
+    properties: Mapping[str, JsonObject], required: Iterable[str] | None = None
+) -> JsonObject:
     """Return a closed object schema; without `required` every property is required."""
     return {
         "type": "object",

@@ -12,9 +12,13 @@ def require_may_change(package: Package, user: User | None) -> None:
 
     `None` is the operator at the command line.
     """
-    if user is None or package.added_by_id == user.pk or reviews_packages(user):
-        return
-    raise PackageNotYours(f"{package.name} is here already, and you did not add it.")
+    if user is not None and not may_change(package, user):
+        raise PackageNotYours(f"{package.name} is here already, and you did not add it.")
+
+
+def may_change(package: Package, user: User) -> bool:
+    """Tell whether a person may import a package that is here already anew."""
+    return package.added_by_id == user.pk or reviews_packages(user)
 
 
 def reviews_packages(user: User) -> bool:

@@ -37,7 +37,9 @@ class Match:
         return self.declared.export if self.declared else ""
 
 
-def match_tools(declared: Sequence[DeclaredTool], exported: Sequence[ToolDescription]) -> list[Match]:
+def match_tools(
+    declared: Sequence[DeclaredTool], exported: Sequence[ToolDescription]
+) -> list[Match]:
     """Return every declared tool with its export, then the exports that nobody declared."""
     by_name = {name: tool for tool in reversed(exported) for name in (*tool.aliases, tool.export)}
     exact = {tool.export: by_name[tool.export] for tool in declared if tool.export in by_name}
@@ -65,7 +67,9 @@ def _drifted(declared: DeclaredTool, near: list[ToolDescription]) -> Match:
     return Match(declared=declared, exported=None, drift=said)
 
 
-def _nearest(name: str, candidates: Iterable[ToolDescription], *, alone: bool) -> list[ToolDescription]:
+def _nearest(
+    name: str, candidates: Iterable[ToolDescription], *, alone: bool
+) -> list[ToolDescription]:
     """Return the candidates whose bare names equal `name`'s, else those that are close to it.
 
     `alone` says that one tool is declared and one exported, so they can only mean each other.

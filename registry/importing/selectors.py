@@ -1,17 +1,28 @@
-"""Which imports a person should know of."""
+"""Which packages a person sees, and which imports they should know of."""
 
 from datetime import timedelta
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from registry.models import ImportJob
+from registry.models import ImportJob, Package
 from registry.models.job import OPEN, JobStatus
-from registry.selectors import jobs_visible_to
+from registry.selectors import jobs_visible_to, packages_visible_to
 
 TOLD_FOR = timedelta(days=1)
 """For how long a failed import is news."""
+
+
+def packages_listed(user: User) -> QuerySet[Package]:
+    """Return the visible packages, each with the number of its living tools (`tool_count`)."""
+    return (
+        packages_visible_to(user)
+        .select_related("added_by")
+        .defer("manifest")
+        .annotate(tool_count=Count("tools", filter=Q(tools__deleted_at=None)))
+        .order_by("name", "pk")
+    )
 
 
 def open_imports(user: User) -> QuerySet[ImportJob]:

@@ -1,7 +1,6 @@
-"""Ask the sandbox service to build, describe and call packages.
+"""Ask the sandbox service of this machine to build, describe and call packages.
 
-`Sandbox` is what the product depends on; `LocalSandbox` speaks to the service on this machine. It
-is synchronous, holds no connection between calls and may be used from any thread.
+The client is synchronous, holds no connection between calls and may be used from any thread.
 """
 
 import contextlib
@@ -10,13 +9,11 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypedDict
 
-from config.lib.types import JsonObject, JsonSchema, JsonValue
+from config.lib.types import JsonObject
 from registry import errors
 from registry.errors import (
     CallCancelled,
@@ -25,7 +22,20 @@ from registry.errors import (
     ToolError,
     ToolUnavailable,
 )
+from registry.sandbox.contract import (
+    Artifact,
+    CallOutput,
+    Cancel,
+    Description,
+    DescriptionProblem,
+    LogLine,
+    LogSink,
+    Sandbox,
+    ToolDescription,
+)
 from registry.sandbox.paths import service_uids, short_address, socket_path
+
+__all__ = ["Artifact", "CallOutput", "Description", "LocalSandbox", "ToolDescription", "sandbox"]
 
 REQUEST_ID = 1
 CHUNK_BYTES = 65_536
@@ -41,105 +51,6 @@ CALL_OVERHEAD_SECONDS = 200
 CANCEL_SECONDS = 2.0
 
 START_HINT = "Start it with `make run`, or look at its log; `manage.py doctor` says more."
-
-LogSink = Callable[[str, str], None]
-
-
-class Cancel(Protocol):
-    """Says whether the caller has given up; a `threading.Event` is one."""
-
-    def is_set(self) -> bool:
-        """Return True from the moment the call is to be stopped."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Artifact:
-    """A built package; `artifact` is its key in the store, `manifest` its package.json."""
-
-    ecosystem: str
-    name: str
-    version: str
-    integrity: str
-    artifact: str
-    manifest: JsonObject = field(repr=False)
-    size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDescription:
-    """One tool of a package: `export` is how to call it, `aliases` are its other names."""
-
-    export: str
-    aliases: tuple[str, ...]
-    description: str
-    input_schema: JsonSchema
-    output_schema: JsonSchema | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class DescriptionProblem:
-    """An export that could not be described, and why."""
-
-    export: str
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Description:
-    """What a package offers."""
-
-    tools: tuple[ToolDescription, ...]
-    problems: tuple[DescriptionProblem, ...] = ()
-
-
-class LogLine(TypedDict):
-    """A line the tool printed; `level` as in JavaScript's console. JSON as it stands."""
-
-    level: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class CallOutput:
-    """A tool's answer, what it printed on the way, and how long all of it took."""
-
-    output: JsonValue
-    logs: tuple[LogLine, ...]
-    duration_ms: int
-
-
-class Sandbox(Protocol):
-    """Where packages are built and run. Every method raises classes of `registry.errors`."""
-
-    def build(self, *, ecosystem: str, name: str, version: str | None = None) -> Artifact:
-        """Install a package; `version` may be exact, a range or a tag, and is `latest` if None."""
-        ...
-
-    def describe(self, *, artifact: str) -> Description:
-        """List the tools of a built package."""
-        ...
-
-    def call(
-        self,
-        *,
-        artifact: str,
-        export: str,
-        arguments: JsonObject,
-        env: Mapping[str, str],
-        timeout_seconds: float = 30,
-        cancel: Cancel | None = None,
-        on_log: LogSink | None = None,
-    ) -> CallOutput:
-        """Run one tool in a process of its own; `env` is all of the environment it sees.
-
-        Raises `CallCancelled` soon after `cancel` is set, when the process is dead.
-        """
-        ...
-
-    def status(self) -> JsonObject:
-        """Return `{tier, ok, checks:[{name, ok, detail, fix}], uid, store, deno, running}`."""
-        ...
 
 
 class LocalSandbox:

@@ -96,10 +96,10 @@ class Run(models.Model):
             )
         ]
 
+    def __str__(self) -> str:
+        return f"run {self.id} ({self.status})"
+
     @property
     def is_finished(self) -> bool:
         """Tell whether nothing more will happen to this run."""
         return self.status in FINISHED
-
-    def __str__(self) -> str:
-        return f"run {self.id} ({self.status})"

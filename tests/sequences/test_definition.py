@@ -28,9 +28,7 @@ VALID: dict[str, Any] = {
         },
         {"stepNumber": 2, "toolToRunId": "tool-2"},
     ],
-    "finalOutputMapping": {
-        "total": {"source": "previousStep", "step": "counted", "path": "total"}
-    },
+    "finalOutputMapping": {"total": {"source": "previousStep", "step": "counted", "path": "total"}},
 }
 
 

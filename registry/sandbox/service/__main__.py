@@ -86,9 +86,10 @@ def main() -> None:
     starter, uid = os.getuid(), service_uid()
     store = (options.store or choose_store(uid=uid).path).resolve()
     os.umask(0o022)
+    # First of all: a second service must not touch the store of the first.
+    listener = listen(options.socket.absolute())
     lay_out(store, uid)
     registry = registry_of_operator()
-    listener = listen(options.socket.absolute())
     if starter == 0:
         drop_root(uid)
     allowed = frozenset({0, starter, uid, *options.allow_uid})

@@ -29,7 +29,7 @@ ENTRY = 'export const load = () => import("{name}");\n'
 UNREACHABLE = re.compile(
     r"error sending request|tcp connect error|dns error|timed out|(status|HTTP).*5\d\d"
 )
-NO_PACKAGE = re.compile(r"npm package '.*' does not exist")
+NO_PACKAGE = re.compile(r"npm package '(.+)' does not exist")
 NO_VERSION = re.compile(r"Could not find npm package '(.+)' matching '(.+)'")
 BAD_INTEGRITY = re.compile(r"checksum did not match|[Ii]ntegrity check failed")
 NO_SPACE = re.compile(r"No space left on device|os error 28|File too large|os error 27")
@@ -142,10 +142,8 @@ def failure(stderr: str, name: str, version: str) -> ServiceError:
         return ServiceError("integrity_mismatch", message, hint)
     if found := NO_VERSION.search(stderr):
         return _no_version(found[1], found[2], name, version)
-    if NO_PACKAGE.search(stderr):
-        message = f"There is no npm package called {name} in the registry."
-        hint = "Check the spelling; a private package needs its registry in ~/.npmrc."
-        return ServiceError("package_not_found", message, hint)
+    if found := NO_PACKAGE.search(stderr):
+        return _no_package(found[1], name)
     if UNREACHABLE.search(stderr):
         message = f"The npm registry did not answer while {name} was fetched."
         hint = "Check the network, NPM_CONFIG_REGISTRY and the proxy settings, then try again."
@@ -153,6 +151,17 @@ def failure(stderr: str, name: str, version: str) -> ServiceError:
     message = f"{name}@{version} could not be installed."
     hint = "The error output below is the installer's own; mend what it names, then try again."
     return ServiceError("build_failed", message, hint, stderr=tail(stderr))
+
+
+def _no_package(missing: str, name: str) -> ServiceError:
+    if missing == name:
+        message = f"There is no npm package called {name} in the registry."
+        hint = "Check the spelling; a private package needs its registry in ~/.npmrc."
+        return ServiceError("package_not_found", message, hint)
+    message = f"{name} needs {missing}, which the registry does not have."
+    return ServiceError(
+        "build_failed", message, "Tell the package's author, or use another version."
+    )
 
 
 def _no_version(missing: str, asked: str, name: str, version: str) -> ServiceError:

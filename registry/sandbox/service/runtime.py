@@ -15,7 +15,6 @@ import deno
 
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
-PROGRAM_FOLDERS = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 # glibc before 2.34 loads name resolution from these when a program first asks for a name.
 RESOLVER_LIBRARIES = ("libnss_dns.so.2", "libnss_files.so.2", "libresolv.so.2")
 # The first bubblewrap with --disable-userns; with an older one seccomp alone refuses namespaces.
@@ -73,7 +72,7 @@ def find_runtime(store: Path) -> Runtime:
 
 
 def _program(name: str, package: str) -> Path:
-    found = shutil.which(name, path=PROGRAM_FOLDERS)
+    found = shutil.which(name)
     if found is None:
         raise Missing(name, f"`{name}` is not installed.", f"sudo apt-get install -y {package}")
     return Path(found)

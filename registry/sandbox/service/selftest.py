@@ -86,7 +86,7 @@ async def _canary_checks(runtime: Runtime, store: Path) -> list[Check]:
         async with await Guest.start(runtime, javascript.canary(runtime)) as guest:
             params = {"secret": str(secret)}
             answer = await guest.request("examine", params, seconds=SELF_TEST_SECONDS)
-            return _judge(answer.result, _host_view(guest.namespace_pid))
+            return judge(answer.result, _host_view(guest.namespace_pid))
     except ServiceError as error:
         return [_spawn_failure(error)]
     except (GuestFailure, TimeoutError, OSError) as error:
@@ -133,7 +133,7 @@ def _host_view(namespace_pid: int | None) -> dict[str, str]:
     return {key: value.strip() for key, _, value in (line.partition(":") for line in lines)}
 
 
-def _judge(seen: Any, status: dict[str, str]) -> list[Check]:
+def judge(seen: Any, status: dict[str, str]) -> list[Check]:
     """Compare what the canary could do, and what the host sees of it, with what must be."""
     seen = seen if isinstance(seen, dict) else {}
     escapes = seen.get("escapes")

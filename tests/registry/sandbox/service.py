@@ -1,21 +1,28 @@
 """Start the real sandbox service for tests."""
 
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from registry.errors import SandboxUnavailable
 from registry.sandbox.client import LocalSandbox
 from registry.sandbox.paths import PROJECT
+from registry.sandbox.service.__main__ import drop_root
+
+Result = TypeVar("Result")
 
 START_SECONDS = 30
+WORKER = b"/rt/worker.mjs"
 
 
 @dataclass(frozen=True)
@@ -45,13 +52,21 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def running_service(
-    environment: Mapping[str, str], *, socket: str = "sandboxd.sock", ok: bool = True
+    environment: Mapping[str, str],
+    *,
+    socket: str = "sandboxd.sock",
+    arguments: Sequence[str] = (),
+    ok: bool = True,
+    exit_code: int = 0,
 ) -> Iterator[RunningService]:
-    """Start the service with a fresh store; wait until it answers (and is `ok`); stop it."""
+    """Start the service with a fresh store; wait until it answers (and is `ok`); stop it.
+
+    `exit_code` is how it is expected to have ended.
+    """
     with open_folder() as folder:
         path = folder / socket
         command = [sys.executable, "-m", "registry.sandbox.service"]
-        command += ["--socket", str(path), "--store", str(folder / "store")]
+        command += ["--socket", str(path), "--store", str(folder / "store"), *arguments]
         with (folder / "log").open("wb") as log:
             process = subprocess.Popen(
                 command, cwd=PROJECT, env={**os.environ, **environment}, stdout=log, stderr=log
@@ -62,7 +77,47 @@ def running_service(
             yield service
         finally:
             process.terminate()
-            assert process.wait(timeout=15) == 0, service.log
+            assert process.wait(timeout=15) == exit_code, service.log
+
+
+def workers() -> list[Path]:
+    """Return the `/proc` folders of all sandboxed workers on this machine."""
+    return [folder for folder in Path("/proc").glob("[0-9]*") if WORKER in _read(folder, "cmdline")]
+
+
+def seen_of_workers() -> bytes:
+    """Return what the process list shows of all workers: their commands and environments."""
+    return b"".join(_read(w, name) for w in workers() for name in ("cmdline", "environ"))
+
+
+def _read(folder: Path, name: str) -> bytes:
+    try:
+        return (folder / name).read_bytes()
+    except OSError:
+        return b""
+
+
+def becomes_true(condition: Callable[[], object], seconds: float = 10) -> bool:
+    """Wait until the condition holds; returns whether it did in time."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def as_user(uid: int, function: Callable[..., Result], *arguments: object) -> Result:
+    """Run a function in a process that has given up root for the user `uid`."""
+    context = multiprocessing.get_context("fork")
+    drop = (uid,) if os.geteuid() == 0 else (os.geteuid(),)
+    with ProcessPoolExecutor(1, mp_context=context, initializer=_become, initargs=drop) as pool:
+        return pool.submit(function, *arguments).result(timeout=60)
+
+
+def _become(uid: int) -> None:
+    if os.geteuid() == 0:
+        drop_root(uid)
 
 
 def _await_answer(service: RunningService, ok: bool) -> None:

@@ -1,6 +1,5 @@
 """Tools that misbehave: each is stopped, is named for what it did, and harms no later call."""
 
-import os
 import threading
 import time
 from collections.abc import Iterator
@@ -11,6 +10,7 @@ import pytest
 
 from registry import errors
 from registry.sandbox.client import Artifact, CallOutput, LocalSandbox
+from tests.registry.sandbox.service import becomes_true, seen_of_workers, workers
 
 pytestmark = pytest.mark.sandbox
 
@@ -113,7 +113,7 @@ def test_nothing_but_its_temporary_folder_can_be_written(run: Any, path: str) ->
 
 def test_a_temporary_file_is_gone_with_its_call(run: Any) -> None:
     assert run("leavesFile").output == "x"
-    with pytest.raises(errors.ToolFailed, match="No such file|ENOENT"):
+    with pytest.raises(errors.ToolFailed, match=r"No such file|ENOENT"):
         run("readsFile", {"path": "/tmp/left-behind"})
     assert not Path("/tmp/left-behind").exists()
 
@@ -177,32 +177,12 @@ def test_a_secret_is_not_in_the_process_list(run: Any) -> None:
     thread = threading.Thread(target=hang)
     thread.start()
     try:
-        seen = _wait_for_worker()
+        assert becomes_true(workers)
+        assert SECRET.encode() not in seen_of_workers()
     finally:
         cancel.set()
         thread.join()
-    assert SECRET.encode() not in seen
     assert len(failures) == 1
-
-
-def _wait_for_worker() -> bytes:
-    """Return the command lines and environments of all sandboxed workers, once there is one."""
-    deadline = time.monotonic() + 10
-    while time.monotonic() < deadline:
-        seen = b"".join(map(_command_and_environment, os.listdir("/proc")))
-        if b"/rt/worker.mjs" in seen:
-            return seen
-    raise AssertionError("no worker was seen")
-
-
-def _command_and_environment(pid: str) -> bytes:
-    try:
-        command = Path("/proc", pid, "cmdline").read_bytes()
-        if b"/rt/worker.mjs" not in command:
-            return b""
-        return command + Path("/proc", pid, "environ").read_bytes()
-    except OSError:
-        return b""
 
 
 def test_a_cancelled_call_is_dead_at_once(run: Any, sandbox: LocalSandbox) -> None:
@@ -213,6 +193,7 @@ def test_a_cancelled_call_is_dead_at_once(run: Any, sandbox: LocalSandbox) -> No
     with pytest.raises(errors.CallCancelled):
         run("spins", cancel=cancel)
     assert time.monotonic() - started < 5
+    assert not workers()
     assert sandbox.status()["running"] == 0
 
 

@@ -1,0 +1,63 @@
+"""Put the start page together from what the apps know."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.urls import reverse
+
+from agents.selectors import agents_visible_to
+from chat.models import Conversation
+from chat.selectors import conversations_of
+from registry.importing.selectors import failed_imports
+from registry.models import ImportJob
+from registry.models.tool import ToolKind
+from registry.selectors import tools_usable_by
+from sequences.models import Run
+from sequences.selectors import runs_of
+
+SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tile:
+    """One number of the start page and where it leads."""
+
+    label: str
+    icon: str
+    value: int
+    href: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dashboard:
+    """What a signed-in person sees first."""
+
+    tiles: list[Tile]
+    conversations: list[Conversation]
+    runs: list[Run]
+    failed_jobs: list[ImportJob]
+
+
+def dashboard_of(user: User) -> Dashboard:
+    """Return a person's own numbers and what happened last."""
+    tools, sequences = tools_usable_by(user), reverse("sequences:sequence_list")
+    counts = (
+        ("Tools", "tool", tools.count(), reverse("registry:tool_list")),
+        ("Agents", "agent", agents_visible_to(user).count(), reverse("agents:agent_list")),
+        ("Sequences", "sequence", tools.filter(kind=ToolKind.SEQUENCE).count(), sequences),
+        (
+            "Conversations",
+            "chat",
+            conversations_of(user).count(),
+            reverse("chat:conversation_list"),
+        ),
+    )
+    return Dashboard(
+        tiles=[
+            Tile(label=label, icon=icon, value=value, href=href)
+            for label, icon, value, href in counts
+        ],
+        conversations=list(conversations_of(user)[:SHOWN]),
+        runs=list(runs_of(user)[:SHOWN]),
+        failed_jobs=list(failed_imports(user)[:SHOWN]),
+    )

@@ -1,0 +1,102 @@
+"""Packages, and the imports that bring them."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from config.lib.errors import DomainError
+from config.lib.htmx import render_page
+from config.lib.http import SignedInRequest
+from registry.forms import PackageImportForm
+from registry.importing.access import may_change
+from registry.importing.errors import InvalidPackageVersion
+from registry.importing.jobs import import_request
+from registry.importing.selectors import failed_imports, open_imports, packages_listed
+from registry.models.job import OPEN
+from registry.models.package import Ecosystem
+from registry.selectors import (
+    job_visible_to,
+    package_visible_to,
+    tools_visible_to,
+)
+from registry.views.display import pretty
+
+NOTICES_SHOWN = 5
+
+
+@login_required
+@require_GET
+def package_list(request: SignedInRequest) -> HttpResponse:
+    """Show the packages a person may see, and the form that imports one."""
+    return _package_list(request, PackageImportForm())
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def package_import(request: SignedInRequest) -> HttpResponse:
+    """Queue an import and go to its progress; show what is wrong beside the field."""
+    if request.method == "GET":
+        return redirect("registry:package_list")
+    form = PackageImportForm(request.POST)
+    if form.is_valid():
+        try:
+            job = import_request(ecosystem=Ecosystem.NPM, **form.cleaned_data, user=request.user)
+        except DomainError as error:
+            form.add_error(_field_of(error), f"{error.message} {error.hint}")
+        else:
+            return redirect("registry:job_detail", job.pk)
+    return _package_list(request, form, status=422)
+
+
+@login_required
+@require_GET
+def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
+    """Show a package: its tools, what it needs, what the import noticed."""
+    package = package_visible_to(request.user, package_id)
+    context = {
+        "package": package,
+        "tools": tools_visible_to(request.user).filter(package=package).order_by("title", "pk"),
+        "manifest": pretty(package.manifest) if package.manifest else "",
+        "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
+        "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
+    }
+    return render(request, "registry/package_detail.html", context)
+
+
+@login_required
+@require_POST
+def package_refresh(request: SignedInRequest, package_id: UUID) -> HttpResponse:
+    """Import the newest version of a package and go to its progress."""
+    package = package_visible_to(request.user, package_id)
+    job = import_request(ecosystem=package.ecosystem, name=package.name, user=request.user)
+    messages.info(request, f"Looking for the newest version of {package.name}.")
+    return redirect("registry:job_detail", job.pk)
+
+
+@login_required
+@require_GET
+def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
+    """Show how far an import is; the fragment asks for itself again until it is over."""
+    job = job_visible_to(request.user, job_id)
+    context = {"job": job, "is_open": job.status in OPEN}
+    return render_page(request, "registry/job_detail.html", context, fragment="registry/_job.html")
+
+
+def _package_list(
+    request: SignedInRequest, form: PackageImportForm, *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "form": form,
+        "packages": packages_listed(request.user),
+        "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
+        "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],
+    }
+    return render(request, "registry/package_list.html", context, status=status)
+
+
+def _field_of(error: DomainError) -> str:
+    return "version" if error.code == InvalidPackageVersion.code else "name"

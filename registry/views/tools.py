@@ -1,0 +1,119 @@
+"""The catalogue, and the page of one tool."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from config.lib.htmx import render_page
+from config.lib.http import SignedInRequest
+from registry.calling import call_directly
+from registry.errors import InvalidArguments
+from registry.filters import ToolFilters, categories_visible_to, tools_listed
+from registry.models import Tool
+from registry.models.invocation import Caller
+from registry.quality import quality_parts
+from registry.results import Failed, ToolResult
+from registry.schema_forms import arguments_from_form
+from registry.selectors import invocations_of, tool_visible_to, versions_of
+from registry.views.display import (
+    filter_chips,
+    parameters_of,
+    pretty,
+    problems_by_field,
+    try_fields,
+)
+
+TOOLS_A_PAGE = 24
+CALLS_SHOWN = 8
+VERSIONS_SHOWN = 20
+
+
+@login_required
+@require_GET
+def tool_list(request: SignedInRequest) -> HttpResponse:
+    """Show the catalogue, searched and filtered."""
+    filters = ToolFilters.of(request.GET.dict())
+    pages = Paginator(tools_listed(request.user, filters), TOOLS_A_PAGE)
+    context = {
+        "filters": filters,
+        "chips": filter_chips(filters),
+        "categories": categories_visible_to(request.user),
+        "page": pages.get_page(request.GET.get("page")),
+        "query": filters.query(),
+    }
+    return render_page(
+        request, "registry/tool_list.html", context, fragment="registry/_tool_results.html"
+    )
+
+
+@login_required
+@require_GET
+def tool_detail(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
+    """Show all there is to know about a tool, and a form to try it."""
+    tool = tool_visible_to(request.user, tool_id)
+    return render(request, "registry/tool_detail.html", _context(request, tool))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def tool_try(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
+    """Call the tool with what the form says, and show how it ended beside the form."""
+    tool = tool_visible_to(request.user, tool_id)
+    if request.method == "GET":
+        return redirect("registry:tool_detail", tool_id)
+    sent = request.POST.dict()
+    try:
+        arguments = arguments_from_form(tool.input_schema, sent)
+    except InvalidArguments as error:
+        context = _context(request, tool, sent=sent, errors=error.extra["fields"])
+        return _tried(request, context, status=422)
+    result = call_directly(tool, arguments, user=request.user, caller=Caller.BROWSER)
+    tool.refresh_from_db()  # the call may have changed its health
+    context = _context(request, tool, sent=sent, result=result, errors=_errors_of(result))
+    return _tried(request, context, status=422 if context["errors"] else 200)
+
+
+def _tried(request: SignedInRequest, context: dict[str, Any], *, status: int) -> HttpResponse:
+    return render_page(
+        request,
+        "registry/tool_detail.html",
+        context,
+        fragment="registry/_tool_tried.html",
+        status=status,
+    )
+
+
+def _errors_of(result: ToolResult) -> dict[str, str]:
+    if isinstance(result, Failed) and isinstance(result.error, InvalidArguments):
+        return problems_by_field(result.error.extra)
+    return {}
+
+
+def _context(
+    request: SignedInRequest,
+    tool: Tool,
+    *,
+    sent: dict[str, str] | None = None,
+    result: ToolResult | None = None,
+    errors: dict[str, str] | None = None,
+) -> dict[str, Any]:
+    return {
+        "tool": tool,
+        "parameters": parameters_of(tool.input_schema),
+        "schema": pretty(tool.input_schema),
+        "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
+        "quality": quality_parts(tool),
+        "versions": versions_of(tool)[:VERSIONS_SHOWN],
+        "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
+        "is_own": tool.owner_id == request.user.pk,
+        "fields": try_fields(tool.input_schema, sent, errors or {}),
+        "errors": errors or {},
+        "failed": result if isinstance(result, Failed) else None,
+        "succeeded": result if result is not None and not isinstance(result, Failed) else None,
+        "output": "" if result is None or isinstance(result, Failed) else pretty(result.output),
+    }

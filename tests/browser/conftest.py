@@ -1,0 +1,104 @@
+"""Headless Chromium on the running product."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+
+from tests.live import Live
+
+SCREENSHOTS = Path(os.environ.get("OUTFITTER_SCREENSHOTS", "test-output/screenshots"))
+SIZES = {"wide": (1440, 900), "narrow": (375, 812)}
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All browser tests share the running product, so they run in one worker."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.xdist_group("live"))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    """Start the browser once."""
+    # Playwright's synchronous interface keeps an event loop in this thread, in which Django
+    # would refuse to use the database although nothing here is asynchronous.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium") or "/usr/bin/chromium", args=FLAGS
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(live: Live, chromium: Browser, shoot: object) -> Iterator[Page]:
+    """Open a page; a script error or a refused resource fails the test."""
+    context = chromium.new_context(
+        base_url=live.url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
+    )
+    context.set_default_timeout(15_000)
+    page = context.new_page()
+    problems: list[str] = []
+
+    def note(message: ConsoleMessage) -> None:
+        if message.type == "error" and not re.search(r"status of 4\d\d", message.text):
+            problems.append(message.text)
+
+    page.on("console", note)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def sign_in(page: Page) -> Callable[[str], None]:
+    """Return a function that signs a person of `tests.factories.make_user` in by the form."""
+
+    def act(username: str) -> None:
+        page.goto("/login/")
+        page.get_by_label("Username").fill(username)
+        page.get_by_label("Password").fill(f"secret-{username}")
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/")
+
+    return act
+
+
+@pytest.fixture
+def shoot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """Return a function that keeps pictures of a page: wide and narrow, light and dark."""
+
+    def take(page: Page, name: str) -> None:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        before = page.viewport_size
+        for size, (width, height) in SIZES.items():
+            page.set_viewport_size({"width": width, "height": height})
+            for scheme in ("light", "dark"):
+                page.emulate_media(color_scheme=scheme)
+                page.screenshot(
+                    path=SCREENSHOTS / f"{name}-{size}-{scheme}.png", full_page=size == "wide"
+                )
+        page.emulate_media(color_scheme="light")
+        if before:
+            page.set_viewport_size(before)
+
+    return take

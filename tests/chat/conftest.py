@@ -1,0 +1,48 @@
+"""A scripted model, and turns that are run to their end."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from chat import services
+from chat.models import Conversation, Turn
+from chat.models.turn import OPEN
+from tests.fakes.model_server import ModelServer, served
+from tests.live import eventually
+
+
+@pytest.fixture(scope="session")
+def _served_model() -> Iterator[ModelServer]:
+    with served() as model:
+        yield model
+
+
+@pytest.fixture
+def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
+    """Give the scripted model, with an empty script."""
+    monkeypatch.setenv("OPENAI_API_BASE", _served_model.url)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted-secret-key")
+    _served_model.requests.clear()
+    _served_model._script.clear()
+    return _served_model
+
+
+def finished(turn: Turn) -> Turn:
+    """Wait until a turn is over and return it as it is then."""
+
+    def look() -> bool:
+        turn.refresh_from_db()
+        return turn.status not in OPEN
+
+    eventually(look, what="the turn's end")
+    return turn
+
+
+@pytest.fixture
+def say(transactional_db: None) -> Callable[..., Turn]:
+    """Return a function that sends a message and waits for the end of its turn."""
+
+    def send(conversation: Conversation, content: str, **fields: object) -> Turn:
+        return finished(services.message_send(conversation, content=content, **fields))
+
+    return send

@@ -1,0 +1,152 @@
+"""A model that says what a test tells it to, behind an OpenAI-compatible HTTP server on loopback.
+
+LiteLLM's own HTTP path runs against it: `model="openai/scripted"`, `OPENAI_API_BASE=<url>`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections import deque
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+MODEL = "openai/scripted"
+PIECE = 7
+"""Characters of one streamed piece; small, so that arguments come in several."""
+
+_ids = count(1)
+
+
+@dataclass
+class Call:
+    """A tool call; `arguments` as text is sent as it is, well-formed or not."""
+
+    name: str
+    arguments: dict[str, Any] | str = field(default_factory=dict)
+    id: str = field(default_factory=lambda: f"call_{next(_ids)}")
+
+    @property
+    def text(self) -> str:
+        return self.arguments if isinstance(self.arguments, str) else json.dumps(self.arguments)
+
+
+@dataclass
+class Reply:
+    """One answer: words, then calls. With `hold`, it waits there after its first piece.
+
+    `dies` breaks the connection off before the end; `status` other than 200 refuses.
+    """
+
+    text: str = ""
+    calls: tuple[Call, ...] = ()
+    hold: threading.Event | None = None
+    dies: bool = False
+    status: int = 200
+    error: dict[str, Any] = field(default_factory=dict)
+
+
+class ModelServer:
+    """The server's script and what it was asked."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.requests: list[dict[str, Any]] = []
+        self._script: deque[Reply] = deque()
+
+    def enqueue(self, *replies: Reply | str) -> None:
+        """Add answers to the script; a text is an answer in words."""
+        self._script += [Reply(reply) if isinstance(reply, str) else reply for reply in replies]
+
+    def calls(self, *calls: Call, text: str = "") -> None:
+        """Add an answer that calls tools."""
+        self._script.append(Reply(text, calls))
+
+    def refuses(self, status: int, message: str = "No.", code: str = "") -> None:
+        """Add a refusal in the shape of OpenAI's errors."""
+        self._script.append(Reply(status=status, error={"message": message, "code": code}))
+
+    def tools_offered(self, request: int = -1) -> list[str]:
+        """Return the names of the tools that a request offered."""
+        return [tool["function"]["name"] for tool in self.requests[request].get("tools", [])]
+
+    async def answer(self, request: Request) -> Response:
+        """Take the next answer from the script."""
+        self.requests.append(await request.json())
+        if not self._script:
+            return _refusal(500, {"message": "The script is at its end."})
+        reply = self._script.popleft()
+        if reply.status != 200:
+            return _refusal(reply.status, reply.error)
+        return StreamingResponse(_lines(reply), media_type="text/event-stream")
+
+
+def _refusal(status: int, error: dict[str, Any]) -> Response:
+    return JSONResponse({"error": {"type": "error", "param": None, **error}}, status)
+
+
+async def _lines(reply: Reply) -> AsyncIterator[str]:
+    for number, delta in enumerate(_deltas(reply)):
+        if number == 1 and reply.hold:
+            await asyncio.to_thread(reply.hold.wait, 30)
+        yield _line({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
+    if reply.dies:
+        raise ConnectionResetError("The script says that the model dies here.")
+    reason = "tool_calls" if reply.calls else "stop"
+    yield _line({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    yield _line({"choices": [], "usage": usage})
+    yield "data: [DONE]\n\n"
+
+
+def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
+    for piece in _pieces(reply.text):
+        yield {"role": "assistant", "content": piece}
+    for index, call in enumerate(reply.calls):
+        head = {"name": call.name, "arguments": ""}
+        yield _call_delta({"index": index, "id": call.id, "type": "function", "function": head})
+        for piece in _pieces(call.text):
+            yield _call_delta({"index": index, "function": {"arguments": piece}})
+
+
+def _call_delta(call: dict[str, Any]) -> dict[str, Any]:
+    return {"tool_calls": [call]}
+
+
+def _pieces(text: str) -> Iterator[str]:
+    for start in range(0, len(text), PIECE):
+        yield text[start : start + PIECE]
+
+
+def _line(chunk: dict[str, Any]) -> str:
+    head = {"id": "scripted", "object": "chat.completion.chunk", "created": 1, "model": "scripted"}
+    return f"data: {json.dumps({**head, **chunk})}\n\n"
+
+
+@contextmanager
+def served() -> Iterator[ModelServer]:
+    """Run the server in a thread for as long as the block lasts."""
+    model = ModelServer("")
+    app = Starlette(routes=[Route("/v1/chat/completions", model.answer, methods=["POST"])])
+    config = uvicorn.Config(app, "127.0.0.1", 0, log_level="critical", lifespan="off")
+    server = uvicorn.Server(config)
+    listening = config.bind_socket()
+    model.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
+    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    thread.start()
+    try:
+        yield model
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        listening.close()

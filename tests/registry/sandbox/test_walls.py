@@ -1,0 +1,129 @@
+"""The self-test can fail, the limits hold, and the guest's end is told as what it was."""
+
+import asyncio
+import signal
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from registry.sandbox.client import Artifact
+from registry.sandbox.paths import DEFAULT_UID
+from registry.sandbox.service import javascript, selftest
+from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.limits import Limits
+from registry.sandbox.service.process import Guest, crash
+from registry.sandbox.service.runtime import find_runtime
+from registry.sandbox.service.spawn import Finished
+from tests.registry.sandbox.npm_registry import SCOPE
+from tests.registry.sandbox.service import RunningService, as_user
+
+pytestmark = pytest.mark.sandbox
+
+
+def escapes(store: Path, secret: str, weakened: dict[str, Any]) -> list[str]:
+    """Send the canary into a sandbox whose profile was changed; returns what it could do."""
+
+    async def examine() -> list[str]:
+        runtime = find_runtime(store)
+        profile = replace(javascript.canary(runtime), **weakened)
+        async with await Guest.start(runtime, profile) as guest:
+            answer = await guest.request("examine", {"secret": secret}, seconds=20)
+        found: list[str] = answer.result["escapes"]
+        return found
+
+    return asyncio.run(examine())
+
+
+@pytest.mark.parametrize(
+    ("secret", "weakened", "expected"),
+    [
+        (__file__, {}, []),
+        (__file__, {"host_network": True}, ["make an IPv4 socket", "make an IPv6 socket"]),
+        ("/etc/passwd", {}, ["read a file of the host"]),
+    ],
+)
+def test_the_canary_notices_every_hole(
+    sandbox_service: RunningService, secret: str, weakened: dict[str, Any], expected: list[str]
+) -> None:
+    store = sandbox_service.folder / "store"
+    assert as_user(DEFAULT_UID, escapes, store, secret, weakened) == expected
+
+
+SOUND = {
+    "Uid": "64001\t64001\t64001\t64001",
+    "CapEff": "0000000000000000",
+    "CapPrm": "0000000000000000",
+    "CapBnd": "0000000000000000",
+    "Seccomp": "2",
+    "NoNewPrivs": "1",
+}
+
+
+@pytest.mark.parametrize(
+    ("seen", "status", "name"),
+    [
+        ({"escapes": ["fork"]}, {}, "walls"),
+        ({}, {}, "walls"),
+        (None, {}, "walls"),
+        ({"escapes": []}, {"Uid": "0\t0\t0\t0"}, "user"),
+        ({"escapes": []}, {"CapEff": "0000000000000400"}, "capabilities"),
+        ({"escapes": []}, {"CapBnd": "000001ffffffffff"}, "capabilities"),
+        ({"escapes": []}, {"Seccomp": "0"}, "system calls"),
+        ({"escapes": []}, {"NoNewPrivs": "0"}, "new privileges"),
+    ],
+)
+def test_one_hole_is_enough_to_close_the_sandbox(
+    seen: Any, status: dict[str, str], name: str
+) -> None:
+    checks = selftest.judge(seen, SOUND | status)
+    assert [check.name for check in checks if not check.ok] == [name]
+    assert all(check.fix for check in checks if not check.ok)
+
+
+def test_nothing_seen_from_outside_closes_the_sandbox() -> None:
+    assert not any(check.ok for check in selftest.judge({"escapes": []}, {})[:-1])
+    assert all(check.ok for check in selftest.judge({"escapes": []}, SOUND))
+
+
+def spin(store: Path, key: str) -> str:
+    """Let a tool use the processor without end; returns the code of what stopped it."""
+
+    async def call() -> str:
+        runtime = find_runtime(store)
+        folder = store / "artifacts" / key
+        profile = javascript.worker(runtime, folder, limits=Limits(cpu_seconds=1))
+        async with await Guest.start(runtime, profile) as guest:
+            await guest.request("load", {"name": f"{SCOPE}/hostile", "env": {}}, seconds=20)
+            try:
+                await guest.request("call", {"export": "spins", "arguments": {}}, seconds=20)
+            except ServiceError as error:
+                return error.code
+        return "nothing"
+
+    return asyncio.run(call())
+
+
+def test_processor_time_is_limited(sandbox_service: RunningService, hostile: Artifact) -> None:
+    store = sandbox_service.folder / "store"
+    assert as_user(DEFAULT_UID, spin, store, hostile.artifact) == "cpu_limit"
+
+
+@pytest.mark.parametrize(
+    ("code", "stderr", "expected", "words"),
+    [
+        (3, "", "tool_crashed", "exit code 3"),
+        (128 + signal.SIGSEGV, "", "tool_crashed", "SIGSEGV"),
+        (128 + 99, "", "tool_crashed", "exit code 227"),
+        (128 + signal.SIGXCPU, "", "cpu_limit", "processor time"),
+        (133, "Fatal JavaScript out of memory: x", "out_of_memory", "more memory"),
+        (134, "memory allocation of 64 bytes failed", "out_of_memory", "more memory"),
+    ],
+)
+def test_the_end_of_a_process_is_told_as_what_it_was(
+    code: int, stderr: str, expected: str, words: str
+) -> None:
+    error = crash(Finished(code, stderr))
+    assert error.code == expected
+    assert words in error.message

@@ -1,0 +1,118 @@
+"""Tools whose behaviour a test decides, and sequences made of them.
+
+They are run by an executor of their own, named in `TOOL_EXECUTORS` as any kind of tool is.
+"""
+
+import time
+from collections import Counter
+from typing import Any
+
+from django.contrib.auth.models import User
+
+from config.lib.types import JsonObject
+from registry.context import CallContext
+from registry.errors import (
+    CallCancelled,
+    ToolCrashed,
+    ToolFailed,
+    ToolInputRejected,
+)
+from registry.executors.base import Output
+from registry.models import Tool
+from registry.models.tool import ToolKind
+from registry.specs import ToolSpec
+from sequences.models import Run
+from tests import factories
+
+OPEN_SCHEMA: JsonObject = {"type": "object", "properties": {}}
+calls: list[tuple[str, JsonObject, CallContext]] = []
+"""Every call since the test began, as (export, arguments, context)."""
+
+
+class WorkshopExecutor:
+    """Does what the export's name says."""
+
+    def execute(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Output:
+        calls.append((spec.export_name, arguments, context))
+        return Output(value=getattr(self, spec.export_name)(arguments, context))
+
+    def echo(self, arguments: JsonObject, context: CallContext) -> Any:
+        return arguments
+
+    def fail(self, arguments: JsonObject, context: CallContext) -> Any:
+        raise ToolFailed("It is broken.", "Mend it.")
+
+    def reject(self, arguments: JsonObject, context: CallContext) -> Any:
+        raise ToolInputRejected("Not this.")
+
+    def third_time(self, arguments: JsonObject, context: CallContext) -> Any:
+        if Counter(name for name, *_ in calls)["third_time"] < 3:
+            raise ToolCrashed("Gone.")
+        return "at last"
+
+    def until_cancelled(self, arguments: JsonObject, context: CallContext) -> Any:
+        if context.cancel.wait(20):
+            raise CallCancelled
+        return "never stopped"
+
+    def cancel_run(self, arguments: JsonObject, context: CallContext) -> Any:
+        """Ask for the cancel of the run that calls it, and go on until it is carried out."""
+        from django.utils import timezone
+
+        Run.objects.filter(pk=context.run_id).update(cancel_requested_at=timezone.now())
+        return self.until_cancelled(arguments, context)
+
+    def credential(self, arguments: JsonObject, context: CallContext) -> Any:
+        return dict(context.env(["EXA_API_KEY"]))
+
+    def large(self, arguments: JsonObject, context: CallContext) -> Any:
+        return "x" * int(arguments["size"])
+
+    def slowly(self, arguments: JsonObject, context: CallContext) -> Any:
+        """Answer although it was told to stop."""
+        context.cancel.wait(20)
+        return "late"
+
+
+def make(export: str, **fields: Any) -> Tool:
+    """Make the catalogue row of one of the tools above."""
+    return factories.make_tool(
+        **{
+            "kind": ToolKind.NPM,
+            "export_name": export,
+            "wire_name": export,
+            "input_schema": OPEN_SCHEMA,
+            **fields,
+        }
+    )
+
+
+def step(tool: Tool, number: int = 1, **fields: Any) -> JsonObject:
+    """Describe a step that calls `tool`."""
+    return {"stepNumber": number, "toolToRunId": str(tool.pk), **fields}
+
+
+def sequence_of(owner: User, *steps: JsonObject, final: Any = None, **fields: Any) -> Tool:
+    """Make a published private sequence of these steps, numbered in their order."""
+    numbered = [{**item, "stepNumber": place} for place, item in enumerate(steps, 1)]
+    definition: JsonObject = {"format": 1, "steps": numbered}
+    if final is not None:
+        definition["finalOutputMapping"] = final
+    values: JsonObject = {"definition": definition, "input_schema": OPEN_SCHEMA, **fields}
+    return factories.make_sequence(owner, timeout_seconds=300, **values)
+
+
+def run_of(sequence: Tool, user: User, **fields: Any) -> Run:
+    """Make a queued run of the current version of a sequence."""
+    version = sequence.versions.get(number=sequence.version)
+    values: JsonObject = {"caller": "browser", "input": {}, **fields}
+    return Run.objects.create(tool=sequence, tool_version=version, user=user, **values)
+
+
+def until(look: Any, seconds: float = 10) -> Any:
+    """Return what `look` gives once it is truthy, or fail."""
+    deadline = time.monotonic() + seconds
+    while not (seen := look()):
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+    return seen
