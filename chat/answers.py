@@ -20,8 +20,8 @@ RECORD_BUDGET = 64_000
 class Answer:
     """The answer to one tool call; `value` is the output, or the error's wire shape.
 
-    `details` is what a person may want to see beside it: `run_id` of a sequence, `found` of a
-    search (`{query, tools}`), `logs` of a package.
+    `details` is what a person may want to see beside it: `run_id` and `log` of a sequence, `found`
+    of a search (`{query, tools}`), `logs` of a package (`[{level, text}]`).
     """
 
     status: Literal["succeeded", "failed"]
@@ -79,6 +79,20 @@ class Answer:
             key: shortened(self.value, RECORD_BUDGET),
             "duration_ms": self.duration_ms,
         }
-        if self.details and size_of(self.details) <= RECORD_BUDGET:
-            record["details"] = self.details
+        if self.details:
+            record["details"] = _kept(self.details)
         return record
+
+
+def _kept(details: JsonObject) -> JsonObject:
+    """Return the details without what is too long, and a run's log without its outputs.
+
+    The outputs stand on the page of the run.
+    """
+    kept = {key: value for key, value in details.items() if size_of(value) <= RECORD_BUDGET}
+    if isinstance(log := details.get("log"), list):
+        kept["log"] = [
+            {key: entry.get(key) for key in ("stepNumber", "tool", "status", "message")}
+            for entry in log
+        ]
+    return kept

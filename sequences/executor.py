@@ -9,11 +9,9 @@ from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
+from sequences.nesting import MAX_DEPTH
 from sequences.runner import play
 from sequences.states import run_claim
-
-MAX_DEPTH = 5
-"""How many sequences may stand inside one another."""
 
 
 class SequenceExecutor:

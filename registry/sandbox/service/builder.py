@@ -15,13 +15,14 @@ from registry.sandbox.service.limits import BUILD_SECONDS, MAX_ARTIFACT_BYTES, M
 from registry.sandbox.service.profile import prepare
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.spawn import Sandbox
-from registry.sandbox.service.store import make_read_only, remove_tree, size_of
+from registry.sandbox.service.store import make_read_only, remove_tree, size_of, tidy_cache
 from registry.sandbox.service.wire import Violation, parse_json
 
 # Part of every artifact's key: raise it when the way they are built changes.
 BUILDER_VERSION = "1"
 BUILDS_AT_ONCE = 2
 MAX_MANIFEST_BYTES = MB
+MAX_CACHE_BYTES = 32 * MB
 RECORD = "artifact.json"
 
 
@@ -144,6 +145,7 @@ class Builder:
         )
         (scratch / RECORD).write_text(json.dumps(asdict(artifact)), encoding="utf-8")
         await calls.warm(runtime, calls.Package(name, scratch))
+        tidy_cache(scratch / "cache", MAX_CACHE_BYTES)
         make_read_only(scratch)
         try:
             scratch.rename(self._artifacts / key)

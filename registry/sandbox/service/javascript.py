@@ -26,16 +26,17 @@ def worker(
 ) -> Profile:
     """Return the profile that runs a package without network.
 
-    `warm` lets the process write the artifact's compiled-code cache, which later ones only read.
+    `warm` lets the process write the artifact's cache of compiled code. Later ones get a copy of it
+    each: a shared one could be poisoned, and Deno makes no use of one it cannot write to.
     """
     cache = {"/cache": artifact / "cache"}
-    shown = {"/rt": runtime.guest, "/pkg": artifact / "pkg"}
     heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
     return Profile(
         command=(*RUN, "--node-modules-dir=manual", heap, *PERMISSIONS, "/rt/worker.mjs"),
         limits=limits,
-        read_only=shown if warm else shown | cache,
+        read_only={"/rt": runtime.guest, "/pkg": artifact / "pkg"},
         writable=cache if warm else {},
+        copied={} if warm else cache,
         environment=QUIET | {"DENO_DIR": "/cache"},
     )
 

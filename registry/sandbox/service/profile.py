@@ -21,19 +21,25 @@ PRLIMIT = "/usr/bin/prlimit"
 DENO = "/usr/bin/deno"
 # Deno reserves address space beyond its heap; RLIMIT_AS would break it, RLIMIT_DATA does not.
 DENO_RESERVE_MB = 512
+COPIED_MB = 48
 
 ENVIRONMENT = {"PATH": "/usr/bin", "HOME": "/tmp", "TMPDIR": "/tmp", "LANG": "C.UTF-8"}  # noqa: S108
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What one sandbox runs and may see. Paths map inside → outside; files map inside → bytes."""
+    """What one sandbox runs and may see.
+
+    Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
+    a copy of the plain files, to write to as it likes.
+    """
 
     command: tuple[str, ...]
     limits: Limits
     read_only: Mapping[str, Path] = field(default_factory=dict)
     writable: Mapping[str, Path] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
+    copied: Mapping[str, Path] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
@@ -113,6 +119,11 @@ def _files(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
         options += ["--ro-bind-data", _held(content, launch), inside]
     for inside, outside in profile.writable.items():
         options += ["--bind", str(outside), inside]
+    for inside, outside in profile.copied.items():
+        options += ["--size", str(COPIED_MB * MB), "--tmpfs", inside]
+        for file in outside.iterdir():
+            launch.inherited.append(os.open(file, os.O_RDONLY | os.O_NOFOLLOW))
+            options += ["--file", str(launch.inherited[-1]), f"{inside}/{file.name}"]
     # Deno asks for its own path here; a real /proc would show the kernel's keys and settings.
     options += ["--symlink", DENO, "/proc/self/exe"]
     options += ["--size", str(MB), "--tmpfs", "/dev"]

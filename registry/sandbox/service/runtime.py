@@ -11,8 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-import deno
-
+from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
 # glibc before 2.34 loads name resolution from these when a program first asks for a name.
@@ -80,9 +79,9 @@ def _program(name: str, package: str) -> Path:
 
 def _deno(store: Path) -> Path:
     copy = store / "runtime" / "deno"
-    binary = copy if copy.exists() else Path(deno.find_deno_bin())
-    if not os.access(binary, os.X_OK):
-        detail = f"{binary} cannot be run by user {os.geteuid()}."
+    binary = copy if copy.exists() else installed_deno()
+    if binary is None or not os.access(binary, os.X_OK):
+        detail = f"Deno is not installed, or user {os.geteuid()} may not run it ({binary})."
         raise Missing("deno", detail, "pip install -r requirements.txt, then restart the service")
     return binary
 

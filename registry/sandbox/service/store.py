@@ -42,9 +42,17 @@ def lay_out(store: Path, owner: int) -> None:
         path.chmod(0o755 if path.is_dir() or path.name == "deno" else 0o644)
 
 
+def installed_deno() -> Path | None:
+    """Return Deno's binary of the wheel in `requirements.txt`; None when it is not there."""
+    try:
+        return Path(deno.find_deno_bin())
+    except FileNotFoundError:
+        return None
+
+
 def _place_deno(copy: Path, owner: int) -> None:
-    binary = Path(deno.find_deno_bin())
-    if readable_by(binary, owner):
+    binary = installed_deno()
+    if binary is None or readable_by(binary, owner):
         copy.unlink(missing_ok=True)
     elif not copy.exists() or copy.stat().st_size != binary.stat().st_size:
         fresh = copy.with_suffix(".new")
@@ -57,6 +65,19 @@ def make_read_only(folder: Path) -> None:
     for path in folder.rglob("*"):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~WRITE_BITS)
+
+
+def tidy_cache(folder: Path, limit: int) -> None:
+    """Keep of a cache that a package could write to only plain files, and none beyond `limit`.
+
+    SQLite makes the `-shm` files anew.
+    """
+    for path in folder.iterdir():
+        if path.is_symlink() or not path.is_file() or path.name.endswith("-shm"):
+            remove_tree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+    if size_of(folder) > limit:
+        remove_tree(folder)
+        folder.mkdir()
 
 
 def size_of(folder: Path) -> int:

@@ -1,0 +1,69 @@
+"""Server-sent events of a turn: HTML for the page, JSON for programs."""
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+
+from chat.events import Event, events_after, follow
+from chat.models import Turn
+from chat.parts import TurnView
+from chat.rendering import changes_html
+from chat.threads import in_thread
+from chat.turns import turns_close_stale
+
+KEEPALIVE = ": alive\n\n"
+
+
+async def json_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
+    """Yield the events behind `after` as the contract has them, until the turn is over."""
+    async with aclosing(_followed(turn, after)) as events:
+        async for event in events:
+            if event is None:
+                yield KEEPALIVE
+            else:
+                yield sse(json.dumps(event.data, ensure_ascii=False), event.name, event.number)
+
+
+async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
+    """Yield what changes on the page behind event `after`, and `end` when the turn is over."""
+    view = await in_thread(_view_until, turn, after)
+    if not view.over:
+        async with aclosing(_followed(turn, after)) as events:
+            async for event in events:
+                if event is None:
+                    yield KEEPALIVE
+                elif html := changes_html(view, view.apply(event)):
+                    yield sse(html, "turn", event.number)
+    yield sse(changes_html(view, []) or "over", "end", view.number)
+
+
+async def wait_for_end(turn: Turn) -> None:
+    """Return when the turn is over."""
+    async with aclosing(_followed(turn, 0)) as events:
+        async for _ in events:
+            pass
+
+
+def sse(data: str, name: str, number: int) -> str:
+    """Return one event in the wire format of the HTML standard (section 9.2)."""
+    lines = "".join(f"data: {line}\n" for line in data.splitlines())
+    return f"id: {number}\nevent: {name}\n{lines}\n"
+
+
+async def _followed(turn: Turn, after: int) -> AsyncIterator[Event | None]:
+    """Follow a turn, and close it where its process turns out to be gone."""
+    await in_thread(turns_close_stale, turn.conversation_id)
+    async with aclosing(follow(turn.pk, after=after)) as events:
+        async for event in events:
+            yield event
+            if event is None:
+                await in_thread(turns_close_stale, turn.conversation_id)
+
+
+def _view_until(turn: Turn, number: int) -> TurnView:
+    """Return the view that a page has which saw the events up to `number`."""
+    view = TurnView(turn.pk)
+    for event in events_after(turn.pk, 0):
+        if event.number <= number:
+            view.apply(event)
+    return view

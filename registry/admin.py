@@ -1,0 +1,216 @@
+"""Govern packages, tools and what was called."""
+
+from typing import Any
+
+from django.contrib import admin, messages
+from django.db.models import Model, QuerySet
+from django.http import HttpRequest
+
+from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models.package import ReviewStatus
+from registry.services import package_review, tool_review
+
+
+class ReadOnly:
+    """For what the product itself writes: to be looked at, never added, changed or deleted."""
+
+    def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+
+class ToolInline(ReadOnly, admin.TabularInline[Tool, Package]):
+    model = Tool
+    fields = ("wire_name", "export_name", "import_health", "execution_health", "version")
+    readonly_fields = fields
+    show_change_link = True
+    extra = 0
+    ordering = ("wire_name", "pk")
+
+
+class VersionInline(ReadOnly, admin.TabularInline[ToolVersion, Tool]):
+    model = ToolVersion
+    fields = ("number", "reason", "author", "created_at")
+    readonly_fields = fields
+    show_change_link = True
+    extra = 0
+    ordering = ("-number",)
+
+
+class Reviewed(admin.ModelAdmin[Any]):
+    """For what is reviewed here and made elsewhere: `review_status` is all that can be changed."""
+
+    actions = ("approve", "reject", "quarantine")
+
+    def review(self, item: Any, status: ReviewStatus) -> None:
+        """Carry out a review."""
+        raise NotImplementedError
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        self.review(obj, ReviewStatus(obj.review_status))
+
+    @admin.action(description="Approve", permissions=["change"])
+    def approve(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        """Let everyone with access use them."""
+        self._review_all(request, chosen, ReviewStatus.APPROVED)
+
+    @admin.action(description="Reject", permissions=["change"])
+    def reject(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        """Let nobody use them, for good."""
+        self._review_all(request, chosen, ReviewStatus.REJECTED)
+
+    @admin.action(description="Quarantine", permissions=["change"])
+    def quarantine(self, request: HttpRequest, chosen: QuerySet[Any]) -> None:
+        """Let nobody use them for now."""
+        self._review_all(request, chosen, ReviewStatus.QUARANTINED)
+
+    def _review_all(
+        self, request: HttpRequest, chosen: QuerySet[Any], status: ReviewStatus
+    ) -> None:
+        for item in chosen:
+            self.review(item, status)
+            self.log_change(request, item, f"Review: {status.label}")
+        count = len(chosen)
+        name = self.opts.verbose_name if count == 1 else self.opts.verbose_name_plural
+        self.message_user(request, f"{count} {name} {status.label.lower()}.", messages.SUCCESS)
+
+
+@admin.register(Package)
+class PackageAdmin(Reviewed):
+    list_display = (
+        "name",
+        "ecosystem",
+        "version",
+        "review_status",
+        "tier",
+        "added_by",
+        "updated_at",
+    )
+    list_filter = ("review_status", "ecosystem", "tier", "category")
+    list_select_related = ("added_by",)
+    search_fields = ("name", "description")
+    autocomplete_fields = ("added_by",)
+    readonly_fields = (
+        "ecosystem",
+        "name",
+        "version",
+        "integrity",
+        "artifact",
+        "description",
+        "category",
+        "env",
+        "frameworks",
+        "tier",
+        "downloads",
+        "findings",
+        "manifest",
+        "added_by",
+        "created_at",
+        "updated_at",
+    )
+    fields = ("review_status", *readonly_fields)
+    inlines = (ToolInline,)
+    ordering = ("name", "pk")
+
+    def review(self, item: Package, status: ReviewStatus) -> None:
+        """Review a package and so all of its tools."""
+        package_review(item, status=status)
+
+
+@admin.register(Tool)
+class ToolAdmin(Reviewed):
+    list_display = (
+        "wire_name",
+        "title",
+        "kind",
+        "package",
+        "owner",
+        "visibility",
+        "review_status",
+        "import_health",
+        "execution_health",
+    )
+    list_filter = (
+        "kind",
+        "review_status",
+        "import_health",
+        "execution_health",
+        "visibility",
+        "category",
+        ("deleted_at", admin.EmptyFieldListFilter),
+    )
+    list_select_related = ("package", "owner")
+    search_fields = ("wire_name", "title", "description", "package__name")
+    fields = (
+        "review_status",
+        "wire_name",
+        "title",
+        "kind",
+        "package",
+        "export_name",
+        "description",
+        "category",
+        "owner",
+        "team",
+        "visibility",
+        "version",
+        "quality",
+        "required_scopes",
+        "timeout_seconds",
+        "import_health",
+        "execution_health",
+        "health_error",
+        "last_health_check_at",
+        "input_schema",
+        "output_schema",
+        "ai_agent",
+        "definition",
+        "created_at",
+        "updated_at",
+        "deleted_at",
+    )
+    readonly_fields = fields[1:]  # a definition is changed by publishing a version, never here
+    inlines = (VersionInline,)
+    ordering = ("wire_name", "pk")
+
+    def review(self, item: Tool, status: ReviewStatus) -> None:
+        """Review one tool."""
+        tool_review(item, status=status)
+
+
+@admin.register(ToolVersion)
+class ToolVersionAdmin(ReadOnly, admin.ModelAdmin[ToolVersion]):
+    list_display = ("tool", "number", "reason", "author", "created_at")
+    list_select_related = ("tool", "author")
+    search_fields = ("tool__wire_name", "digest")
+    ordering = ("-created_at", "pk")
+
+
+@admin.register(Invocation)
+class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
+    list_display = ("created_at", "tool", "user", "caller", "outcome", "error_code", "duration_ms")
+    list_filter = ("outcome", "caller", "error_code")
+    list_select_related = ("tool", "user")
+    search_fields = ("tool__wire_name", "user__username", "error_code")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "pk")
+
+
+@admin.register(ImportJob)
+class ImportJobAdmin(ReadOnly, admin.ModelAdmin[ImportJob]):
+    list_display = ("name", "version", "status", "stage", "requested_by", "created_at")
+    list_filter = ("status", "ecosystem")
+    list_select_related = ("requested_by",)
+    search_fields = ("name", "requested_by__username")
+    ordering = ("-created_at", "pk")

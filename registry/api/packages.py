@@ -1,0 +1,85 @@
+"""`/api/v1/packages/…` and `/api/v1/jobs/…`."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config.lib.api import CursorPages
+from config.lib.idempotency import idempotent
+from registry import selectors
+from registry.api import serializers as shapes
+from registry.importing.jobs import import_request
+from registry.models import ImportJob
+
+READ_WRITE = {"GET": "tools:read", "POST": "tools:write"}
+
+
+class PackageListView(APIView):
+    """List packages and import new ones."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(responses=shapes.PackageSerializer(many=True), operation_id="packages_list")
+    def get(self, request: Request) -> Response:
+        """List the packages that you may see."""
+        pages = CursorPages()
+        packages = selectors.packages_visible_to(request.user).select_related("added_by")
+        page = pages.paginate_queryset(packages, request, view=self)
+        return pages.get_paginated_response(shapes.PackageSerializer(page, many=True).data)
+
+    @extend_schema(request=shapes.PackageImportSerializer, responses={202: shapes.JobSerializer})
+    @idempotent
+    def post(self, request: Request) -> Response:
+        """Import a package. The job tells how far it is."""
+        body = shapes.PackageImportSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        return _accepted(import_request(**body.validated_data, user=request.user))
+
+
+class PackageView(APIView):
+    """One package."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(responses=shapes.PackageDetailSerializer, operation_id="packages_retrieve")
+    def get(self, request: Request, package_id: UUID) -> Response:
+        """Show a package with its manifest."""
+        package = selectors.package_visible_to(request.user, package_id)
+        return Response(shapes.PackageDetailSerializer(package).data)
+
+
+class PackageRefreshView(APIView):
+    """The newest version of a package."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(request=None, responses={202: shapes.JobSerializer})
+    @idempotent
+    def post(self, request: Request, package_id: UUID) -> Response:
+        """Import the newest version of a package that you added."""
+        package = selectors.package_visible_to(request.user, package_id)
+        job = import_request(ecosystem=package.ecosystem, name=package.name, user=request.user)
+        return _accepted(job)
+
+
+class JobView(APIView):
+    """One import."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(responses=shapes.JobSerializer)
+    def get(self, request: Request, job_id: UUID) -> Response:
+        """Tell how far an import is."""
+        return Response(shapes.JobSerializer(selectors.job_visible_to(request.user, job_id)).data)
+
+
+def _accepted(job: ImportJob) -> Response:
+    return Response(
+        shapes.JobSerializer(job).data,
+        status=status.HTTP_202_ACCEPTED,
+        headers={"Location": f"/api/v1/jobs/{job.pk}/"},
+    )

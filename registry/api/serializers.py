@@ -1,0 +1,226 @@
+"""Shapes of the registry on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from registry.models import ImportJob, Package, Tool, ToolVersion
+from registry.models.package import Ecosystem
+from registry.search.service import Hit
+
+
+class ProblemSerializer(serializers.Serializer[Any]):
+    """One thing that is wrong, and where."""
+
+    path = serializers.CharField()
+    message = serializers.CharField()
+
+
+class PackageSerializer(serializers.ModelSerializer[Package]):
+    """A package as it is told."""
+
+    reviewStatus = serializers.CharField(source="review_status", read_only=True)
+    addedBy = serializers.CharField(source="added_by.username", default=None, read_only=True)
+    env = serializers.ListField(child=serializers.DictField(), read_only=True)
+    findings = serializers.ListField(child=serializers.DictField(), read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
+
+    class Meta:
+        model = Package
+        fields = (
+            "id",
+            "ecosystem",
+            "name",
+            "version",
+            "integrity",
+            "description",
+            "category",
+            "env",
+            "frameworks",
+            "tier",
+            "downloads",
+            "findings",
+            "reviewStatus",
+            "addedBy",
+            "createdAt",
+            "updatedAt",
+        )
+
+
+class PackageDetailSerializer(PackageSerializer):
+    """A package with its manifest."""
+
+    manifest = serializers.DictField(read_only=True)
+
+    class Meta(PackageSerializer.Meta):
+        fields = (*PackageSerializer.Meta.fields, "manifest")
+
+
+class PackageImportSerializer(serializers.Serializer[Any]):
+    """A request to import a package; without a version the newest."""
+
+    ecosystem = serializers.ChoiceField(choices=[Ecosystem.NPM.value], default=Ecosystem.NPM.value)
+    name = serializers.CharField(max_length=214)
+    version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
+
+
+class JobSerializer(serializers.ModelSerializer[ImportJob]):
+    """An import and how far it is."""
+
+    package = serializers.UUIDField(source="package_id", allow_null=True, read_only=True)
+    report = serializers.ListField(child=serializers.DictField(), read_only=True)
+    error = serializers.DictField(allow_null=True, read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    startedAt = serializers.DateTimeField(source="started_at", allow_null=True, read_only=True)
+    finishedAt = serializers.DateTimeField(source="finished_at", allow_null=True, read_only=True)
+
+    class Meta:
+        model = ImportJob
+        fields = (
+            "id",
+            "ecosystem",
+            "name",
+            "version",
+            "status",
+            "stage",
+            "report",
+            "error",
+            "package",
+            "createdAt",
+            "startedAt",
+            "finishedAt",
+        )
+
+
+class ToolPackageSerializer(serializers.ModelSerializer[Package]):
+    """The package of a tool, in short."""
+
+    class Meta:
+        model = Package
+        fields = ("id", "ecosystem", "name", "version", "env")
+
+
+class ToolSerializer(serializers.ModelSerializer[Tool]):
+    """A tool as it is told; `name` is what models call it by."""
+
+    name = serializers.CharField(source="wire_name", read_only=True)
+    type = serializers.CharField(source="kind", read_only=True)
+    exportName = serializers.CharField(source="export_name", read_only=True)
+    inputSchema = serializers.DictField(source="input_schema", read_only=True)
+    outputSchema = serializers.DictField(source="output_schema", allow_null=True, read_only=True)
+    aiAgent = serializers.DictField(source="ai_agent", read_only=True)
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(), source="required_scopes", read_only=True
+    )
+    timeoutSeconds = serializers.IntegerField(source="timeout_seconds", read_only=True)
+    quality = serializers.FloatField(read_only=True)
+    importHealth = serializers.CharField(source="import_health", read_only=True)
+    executionHealth = serializers.CharField(source="execution_health", read_only=True)
+    healthError = serializers.DictField(source="health_error", allow_null=True, read_only=True)
+    lastHealthCheckAt = serializers.DateTimeField(
+        source="last_health_check_at", allow_null=True, read_only=True
+    )
+    package = ToolPackageSerializer(allow_null=True, read_only=True)
+    owner = serializers.CharField(source="owner.username", default=None, read_only=True)
+    team = serializers.CharField(source="team.name", default=None, read_only=True)
+    reviewStatus = serializers.CharField(source="review_status", read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
+
+    class Meta:
+        model = Tool
+        fields = (
+            "id",
+            "name",
+            "title",
+            "description",
+            "type",
+            "kind",
+            "category",
+            "exportName",
+            "inputSchema",
+            "outputSchema",
+            "aiAgent",
+            "requiredScopes",
+            "timeoutSeconds",
+            "version",
+            "quality",
+            "importHealth",
+            "executionHealth",
+            "healthError",
+            "lastHealthCheckAt",
+            "package",
+            "owner",
+            "team",
+            "visibility",
+            "reviewStatus",
+            "createdAt",
+            "updatedAt",
+        )
+
+
+class ToolDetailSerializer(ToolSerializer):
+    """A tool with the steps of a sequence."""
+
+    definition = serializers.DictField(allow_null=True, read_only=True)
+
+    class Meta(ToolSerializer.Meta):
+        fields = (*ToolSerializer.Meta.fields, "definition")
+
+
+class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
+    """One version of a tool; `snapshot` is all that decided how it was described and run."""
+
+    author = serializers.CharField(source="author.username", default=None, read_only=True)
+    snapshot = serializers.DictField(read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = ToolVersion
+        fields = ("number", "digest", "reason", "author", "snapshot", "createdAt")
+
+
+class SearchQuerySerializer(serializers.Serializer[Any]):
+    """What to search for."""
+
+    q = serializers.CharField(max_length=20_000, allow_blank=True, default="")
+    messages = serializers.CharField(
+        required=False, help_text="Earlier messages: a JSON list of texts."
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=50, default=5)
+    explain = serializers.BooleanField(default=False)
+
+
+class FoundSerializer(serializers.Serializer[Hit]):
+    """One tool that was found; `parts` says how the score came about."""
+
+    tool = ToolSerializer()
+    score = serializers.FloatField()
+    parts = serializers.DictField(child=serializers.FloatField(), required=False)
+
+
+class SearchAnswerSerializer(serializers.Serializer[Any]):
+    """What a search found, best first."""
+
+    query = serializers.CharField()
+    results = FoundSerializer(many=True)
+    total = serializers.IntegerField()
+    took_ms = serializers.FloatField()
+
+
+class ToolRunSerializer(serializers.Serializer[Any]):
+    """A request to call a tool. A variable in `env` is used for this call and not kept."""
+
+    arguments = serializers.DictField(default=dict)
+    env = serializers.DictField(child=serializers.CharField(max_length=10_000), default=dict)
+    version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+
+class ToolRanSerializer(serializers.Serializer[Any]):
+    """How a call ended that succeeded."""
+
+    status = serializers.CharField()
+    output = serializers.JSONField()
+    duration_ms = serializers.IntegerField()
+    invocation = serializers.UUIDField()

@@ -1,0 +1,195 @@
+"""`/api/v1/tools/…`."""
+
+import json
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from config.lib.api import CursorPages
+from config.lib.errors import InvalidInput
+from config.lib.idempotency import idempotent
+from registry import selectors
+from registry.api import serializers as shapes
+from registry.calling import call_directly
+from registry.filters import ToolFilters, tools_listed
+from registry.models import Tool
+from registry.models.invocation import Caller
+from registry.results import Failed
+from registry.search.service import FLOOR, SearchAnswer, search
+
+READ_WRITE = {
+    "GET": "tools:read",
+    "POST": "tools:write",
+    "PUT": "tools:write",
+    "PATCH": "tools:write",
+    "DELETE": "tools:write",
+}
+RUN = {"POST": "tools:run"}
+MOST_RECENT = 20
+"""Earlier messages that a search takes."""
+
+
+class ToolPages(CursorPages):
+    """Pages of tools: the best match first where something was searched for."""
+
+    def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:
+        """Order by the rank that a search gave, else the newest first."""
+        return ("rank", "pk") if "rank" in queryset.query.annotations else ("-created_at", "pk")
+
+
+class VersionPages(CursorPages):
+    """Pages of versions, the newest first."""
+
+    ordering = ("-number", "pk")
+
+
+class ToolListView(APIView):
+    """List tools and make your own."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(
+        operation_id="tools_list",
+        parameters=[OpenApiParameter(name, str) for name in ToolFilters.__annotations__],
+        responses=shapes.ToolSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """List the tools that you may see. `owner` is a username or `me`."""
+        pages = ToolPages()
+        tools = tools_listed(request.user, ToolFilters.of(request.query_params.dict()))
+        page = pages.paginate_queryset(tools, request, view=self)
+        return pages.get_paginated_response(shapes.ToolSerializer(page, many=True).data)
+
+
+class ToolView(APIView):
+    """One tool."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(operation_id="tools_retrieve", responses=shapes.ToolDetailSerializer)
+    def get(self, request: Request, tool_id: UUID) -> Response:
+        """Show a tool."""
+        tool = selectors.tool_visible_to(request.user, tool_id)
+        return Response(shapes.ToolDetailSerializer(tool).data)
+
+
+class ToolSearchView(APIView):
+    """Find the tools that a need calls for."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(
+        operation_id="tools_search",
+        parameters=[shapes.SearchQuerySerializer],
+        responses=shapes.SearchAnswerSerializer,
+    )
+    def get(self, request: Request) -> Response:
+        """Rank the tools that you may use for a need told in words."""
+        query = shapes.SearchQuerySerializer(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        asked = query.validated_data
+        answer = search(
+            asked["q"],
+            user=request.user,
+            recent=_messages(asked.get("messages", "")),
+            limit=asked["limit"],
+            scopes=_scopes_of(request),
+        )
+        return Response(_found(answer, request.user, explained=asked["explain"]))
+
+
+class ToolRunView(APIView):
+    """Call a tool."""
+
+    required_scopes = RUN
+
+    @extend_schema(request=shapes.ToolRunSerializer, responses=shapes.ToolRanSerializer)
+    @idempotent
+    def post(self, request: Request, tool_id: UUID) -> Response:
+        """Call a tool with your own credentials, or with the variables in `env`."""
+        body = shapes.ToolRunSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        tool = selectors.tool_visible_to(request.user, tool_id)
+        return _called(request, tool, body.validated_data)
+
+
+class ToolVersionsView(APIView):
+    """The history of a tool."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(operation_id="tools_versions", responses=shapes.VersionSerializer(many=True))
+    def get(self, request: Request, tool_id: UUID) -> Response:
+        """List the versions of a tool, the newest first."""
+        pages = VersionPages()
+        versions = selectors.versions_of(selectors.tool_visible_to(request.user, tool_id))
+        page = pages.paginate_queryset(versions, request, view=self)
+        return pages.get_paginated_response(shapes.VersionSerializer(page, many=True).data)
+
+
+def _called(request: Request, tool: Tool, asked: dict[str, Any]) -> Response:
+    result = call_directly(
+        tool,
+        asked["arguments"],
+        user=request.user,
+        caller=Caller.REST,
+        version=asked["version"],
+        scopes=_scopes_of(request),
+        given=asked["env"],
+    )
+    if isinstance(result, Failed):
+        result.error.extra["invocation"] = str(result.invocation_id)
+        raise result.error
+    return Response(
+        {
+            "status": "succeeded",
+            "output": result.output,
+            "duration_ms": result.duration_ms,
+            "invocation": str(result.invocation_id),
+        }
+    )
+
+
+def _scopes_of(request: Request) -> frozenset[str] | None:
+    """Return what a token is limited to; a session, or a token without scopes, is not limited."""
+    granted = getattr(request.auth, "scopes", None)
+    return frozenset(granted) if granted else None
+
+
+def _messages(text: str) -> list[str]:
+    if not text:
+        return []
+    try:
+        messages = json.loads(text)
+    except ValueError:
+        messages = None
+    if not isinstance(messages, list) or not all(isinstance(item, str) for item in messages):
+        raise InvalidInput(
+            "“messages” must be a JSON list of texts.", 'Send messages=["earlier message"].'
+        )
+    return messages[-MOST_RECENT:]
+
+
+def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, Any]:
+    tools = selectors.tools_visible_to(user).in_bulk([hit.tool_id for hit in answer.found])
+    results = [
+        {
+            "tool": shapes.ToolSerializer(tools[hit.tool_id]).data,
+            "score": hit.score,
+            **({"parts": dict(hit.parts)} if explained else {}),
+        }
+        for hit in answer.found
+        if hit.tool_id in tools
+    ]
+    return {
+        "query": answer.query,
+        "results": results,
+        "total": sum(hit.score >= FLOOR for hit in answer.hits),
+        "took_ms": answer.took_ms,
+    }

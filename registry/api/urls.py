@@ -1,0 +1,19 @@
+from django.urls import path
+
+from registry.api import packages, tools
+
+urlpatterns = [
+    path("packages/", packages.PackageListView.as_view()),
+    path("packages/<uuid:package_id>/", packages.PackageView.as_view()),
+    path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
+    path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
+    path("tools/", tools.ToolListView.as_view()),
+    path("tools/search/", tools.ToolSearchView.as_view()),
+    path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
+    path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
+    path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
+    path(
+        "tools/<uuid:tool_id>/versions/<int:number>/restore/",
+        tools.VersionRestoreView.as_view(),
+    ),
+]

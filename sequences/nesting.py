@@ -1,0 +1,71 @@
+"""Follow sequences into the sequences that they call."""
+
+from collections.abc import Iterator
+from uuid import UUID
+
+from config.lib.types import JsonObject
+from registry.models import ToolVersion
+from registry.models.tool import ToolKind
+from sequences.definition import Definition, Problem, problem_at
+
+MAX_DEPTH = 5
+"""How many sequences may stand inside one another."""
+
+Node = tuple[str, int | None]
+"""A tool's id, and the version that a step pins."""
+
+
+class CycleFoundError(Exception):
+    """A sequence is reached from itself."""
+
+
+def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]:
+    """Find steps that lead back to the sequence `tool_id`, or too deep into others.
+
+    A step that names the sequence itself is left to `validation`.
+    """
+    depths: dict[Node, int] = {}
+    for index, step in enumerate(definition.steps):
+        if step.tool_to_run_id == str(tool_id):
+            continue
+        place = ("steps", index, "toolToRunId")
+        try:
+            depth = 1 + _depth((step.tool_to_run_id, step.tool_version), (str(tool_id),), depths)
+        except CycleFoundError:
+            yield problem_at(
+                place,
+                "This sequence calls, through others, the one you are editing, and would never "
+                "end. Choose another tool.",
+            )
+            continue
+        if depth > MAX_DEPTH:
+            yield problem_at(
+                place,
+                f"Sequences stand inside one another more than {MAX_DEPTH} deep here. "
+                "Call the inner tools directly.",
+            )
+
+
+def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:
+    """Return how many sequences stand inside one another from here on; 0 for another tool."""
+    if node[0] in path:
+        raise CycleFoundError
+    if node not in depths:
+        definition = _definition_of(node)
+        below = 0
+        if definition is not None and len(path) <= MAX_DEPTH:
+            inner = [(s["toolToRunId"], s.get("toolVersion")) for s in definition["steps"]]
+            below = max(_depth(child, (*path, node[0]), depths) for child in inner)
+        depths[node] = 0 if definition is None else 1 + below
+    return depths[node]
+
+
+def _definition_of(node: Node) -> JsonObject | None:
+    tool_id, pinned = node
+    versions = ToolVersion.objects.filter(tool__kind=ToolKind.SEQUENCE, tool__deleted_at=None)
+    try:
+        versions = versions.filter(tool=UUID(tool_id))
+    except ValueError:
+        return None
+    version = (versions.filter(number=pinned) if pinned else versions.order_by("-number")).first()
+    return version.snapshot["definition"] if version else None

@@ -1,0 +1,93 @@
+"""Which sequences and runs a person sees."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+
+from config.lib.errors import NotFound
+from registry.errors import ToolUnavailable
+from registry.loading import load_spec
+from registry.models import Tool
+from registry.models.tool import ToolKind
+from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
+from sequences.definition import Definition
+from sequences.models import Run
+from sequences.validation import ToolShape
+
+
+def sequences_visible_to(user: User) -> QuerySet[Tool]:
+    """Return a person's own sequences, those of their teams and the approved public ones.
+
+    Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs.
+    """
+    own = Q(runs__user=user, runs__parent_step=None)
+    last = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None).order_by(
+        "-created_at", "pk"
+    )
+    return (
+        tools_visible_to(user)
+        .filter(kind=ToolKind.SEQUENCE)
+        .annotate(
+            run_count=Count("runs", filter=own),
+            last_run_at=Subquery(last.values("created_at")[:1]),
+            last_run_status=Subquery(last.values("status")[:1]),
+        )
+    )
+
+
+def sequence_visible_to(user: User, tool_id: UUID) -> Tool:
+    """Return one visible sequence or raise NotFound."""
+    return _sequence(tool_visible_to(user, tool_id))
+
+
+def sequence_owned_by(user: User, tool_id: UUID) -> Tool:
+    """Return one of a person's own sequences or raise NotFound."""
+    return _sequence(tool_owned_by(user, tool_id))
+
+
+def _sequence(tool: Tool) -> Tool:
+    if tool.kind != ToolKind.SEQUENCE:
+        raise NotFound("This tool is not a sequence.", "Look at it in the catalogue.")
+    return tool
+
+
+def runs_of(user: User) -> QuerySet[Run]:
+    """Return a person's runs; a run shows inputs and outputs, so nobody else sees it."""
+    return Run.objects.filter(user=user).select_related("tool", "tool_version")
+
+
+def run_of(user: User, run_id: UUID) -> Run:
+    """Return one of a person's runs or raise NotFound."""
+    run = runs_of(user).select_related("agent", "parent_step").filter(pk=run_id).first()
+    if run is None:
+        raise NotFound("There is no such run among yours.", "See your runs.")
+    return run
+
+
+def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
+    """Return what a check of the definition has to know of the tools that its steps name.
+
+    A tool that does not exist, that the person may not use, or that lacks the version which a
+    step pins, is not in it.
+    """
+    pins = {step.tool_to_run_id: step.tool_version for step in definition.steps}
+    shapes: dict[str, ToolShape] = {}
+    for tool in tools_usable_by(user).filter(pk__in=_ids(pins)):
+        try:
+            spec = load_spec(tool, pins[str(tool.pk)])
+        except ToolUnavailable:
+            continue
+        shapes[str(tool.pk)] = ToolShape(name=tool.wire_name, input_schema=spec.input_schema)
+    return shapes
+
+
+def _ids(texts: Iterable[str]) -> list[UUID]:
+    ids = []
+    for text in texts:
+        try:
+            ids.append(UUID(text))
+        except ValueError:
+            continue
+    return ids
