@@ -34,3 +34,7 @@ async def chunks(messages, tools):
         "tool_use": None,
         "usage": {"prompt_tokens": 3, "completion_tokens": 4, "total_tokens": 7},
     }
+
+
+def is_demo(model: str) -> bool:
+    return model.startswith("demo/")

@@ -155,7 +155,8 @@ class TurnView:
     def _found(self, found: JsonObject) -> list[Change]:
         card = self._calls.get(found.get("id", ""))
         if card is None:
-            return [self._add(Found(found=found))] if found.get("tools") or found.get("error") else []
+            telling = found.get("tools") or found.get("error")
+            return [self._add(Found(found=found))] if telling else []
         card.found = Found(id=f"{card.id}-found", found=found)
         return [Change(card, new=False)]
 
@@ -203,7 +204,7 @@ class TurnView:
 
 
 def view_of(turn: Turn, events: Iterable[Event] = ()) -> TurnView:
-    """Return the view of a turn: of one that runs by its events, of one that is over by its rows."""
+    """Return the view of a turn: while it runs by its events, once it is over by its rows."""
     view = TurnView(turn.pk)
     if turn.status in OPEN:
         for event in events:

@@ -29,6 +29,15 @@ def conversation_create(*, user: User, agent_slug: str, title: str = "") -> Conv
     return Conversation.objects.create(user=user, agent=agent, title=_checked_title(title))
 
 
+@transaction.atomic
+def conversation_start(*, user: User, agent_slug: str, content: str = "") -> Conversation:
+    """Open a conversation, and where there is a first message, send it."""
+    conversation = conversation_create(user=user, agent_slug=agent_slug)
+    if content.strip():
+        message_send(conversation, content=content)
+    return conversation
+
+
 def conversation_rename(conversation: Conversation, *, title: str) -> None:
     """Give a conversation another title."""
     conversation.title = _checked_title(title)

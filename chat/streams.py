@@ -4,10 +4,12 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 
+from django.http import HttpRequest, StreamingHttpResponse
+
 from chat.events import Event, events_after, follow
 from chat.models import Turn
 from chat.parts import TurnView
-from chat.rendering import changes_html
+from chat.rendering import changes_html, ended_html
 from chat.threads import in_thread
 from chat.turns import turns_close_stale
 
@@ -34,7 +36,8 @@ async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
                     yield KEEPALIVE
                 elif html := changes_html(view, view.apply(event)):
                     yield sse(html, "turn", event.number)
-    yield sse(changes_html(view, []) or "over", "end", view.number)
+    yield sse(ended_html(turn), "turn", view.number)
+    yield sse("over", "end", view.number)
 
 
 async def wait_for_end(turn: Turn) -> None:
@@ -67,3 +70,15 @@ def _view_until(turn: Turn, number: int) -> TurnView:
         if event.number <= number:
             view.apply(event)
     return view
+
+
+def event_stream(events: AsyncIterator[str]) -> StreamingHttpResponse:
+    """Return the response that carries a stream past every cache and buffer."""
+    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+    return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
+
+
+def last_seen(request: HttpRequest) -> int:
+    """Return the event a client saw last: `Last-Event-ID` on a reconnect, else `?after=`."""
+    seen = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
+    return int(seen) if seen.isdecimal() else 0

@@ -192,6 +192,9 @@ TOOL_EXECUTORS = {
 TOOL_CREDENTIALS = "agents.credentials.env_of"
 """Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""
 
+TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
+"""Kind of tool that people make → dotted path of the class that makes it."""
+
 SANDBOX_SOCKET = os.environ.get("SANDBOX_SOCKET", "")
 """Unix socket of the sandbox service; empty means the default of `registry.sandbox`."""
 

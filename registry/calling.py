@@ -6,7 +6,8 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
-from config.lib.types import JsonValue
+from config.lib.types import JsonObject, JsonValue
+from registry.authoring import author_for, has_author
 from registry.context import CallContext, Env
 from registry.execution import invoke
 from registry.loading import load_spec
@@ -15,22 +16,37 @@ from registry.models.invocation import Caller
 from registry.results import ToolResult
 
 
-def call_directly(
-    tool: Tool,
-    arguments: JsonValue,
-    *,
+def direct_context(
     user: User,
+    *,
     caller: Caller,
-    version: int | None = None,
     scopes: frozenset[str] | None = None,
     given: Mapping[str, str] | None = None,
-) -> ToolResult:
-    """Call a tool with the person's own credentials; a value in `given` wins over theirs.
+) -> CallContext:
+    """Return the circumstances of a person's own call.
 
-    Raises ToolUnavailable when there is no such version.
+    The tool reads the person's credentials; a value in `given` wins over a stored one.
     """
-    context = CallContext(user=user, caller=caller, scopes=scopes, env=_env_of(user, given or {}))
+    return CallContext(user=user, caller=caller, scopes=scopes, env=_env_of(user, given or {}))
+
+
+def call_directly(
+    tool: Tool, arguments: JsonValue, context: CallContext, *, version: int | None = None
+) -> ToolResult:
+    """Call a tool and wait for it; raise ToolUnavailable when there is no such version."""
     return invoke(load_spec(tool, version), arguments, context)
+
+
+def launch(
+    tool: Tool, arguments: JsonValue, context: CallContext, *, version: int | None = None
+) -> JsonObject | None:
+    """Start a tool that runs in the background and return `{run, status, url}`.
+
+    Returns None for a kind of tool that answers at once. Raises ToolError when it may not run.
+    """
+    if not has_author(tool.kind):
+        return None
+    return author_for(tool.kind).launch(context.user, tool, arguments, context, version)
 
 
 def _env_of(user: User, given: Mapping[str, str]) -> Env:

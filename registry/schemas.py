@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import regex
 from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema.protocols import Validator
-from jsonschema_specifications import REGISTRY as SPECIFICATIONS
+from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
 from referencing import Registry, Resource
 from referencing.exceptions import Unresolvable
 from referencing.jsonschema import DRAFT202012
@@ -119,8 +119,10 @@ def property_problems(schema: JsonSchema, name: str, value: JsonValue) -> list[S
 def _problems(errors: Iterator[ValidationError]) -> list[SchemaProblem]:
     found: dict[SchemaProblem, None] = {}
     for error in errors:
+        wanted: Any = error.validator_value
+        given: Any = error.instance
         if error.validator == "required":
-            names = [name for name in error.validator_value if name not in error.instance]
+            names = [name for name in wanted if name not in given]
             found |= dict.fromkeys(
                 SchemaProblem(f"{error.json_path}.{name}", "is required") for name in names
             )
@@ -153,7 +155,7 @@ def _draft(schema: JsonSchema) -> type[Validator]:
 @cache
 def _bounded(draft: type[Validator]) -> type[Validator]:
     """Return the draft's validator with every keyword that runs a pattern under a time limit."""
-    return validators.extend(
+    bounded: type[Validator] = validators.extend(  # type: ignore[no-untyped-call]
         draft,
         {
             "pattern": _pattern,
@@ -161,6 +163,7 @@ def _bounded(draft: type[Validator]) -> type[Validator]:
             "additionalProperties": _additional_properties,
         },
     )
+    return bounded
 
 
 def _matches(pattern: str, text: str) -> bool:

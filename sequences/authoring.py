@@ -22,7 +22,7 @@ FIELDS = {
 }
 """Field of the request's body → its type. `team` is the name of a team."""
 
-TYPE_WORDS = {str: "text", dict: "an object"}
+TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object"}
 
 
 class SequenceAuthor:

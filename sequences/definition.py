@@ -251,9 +251,7 @@ _MESSAGES = {
 
 
 def _message(error: ErrorDetails, location: tuple[str | int, ...]) -> str:
-    message = _MESSAGES.get(error["type"])
-    if message is None:
-        return f"{error['msg']}."
+    message = _MESSAGES.get(error["type"], "This does not fit here.")
     known = ", ".join(_fields_at(error["loc"]))
     facts = {"name": location[-1] if location else "", "known": known, **error.get("ctx", {})}
     return message.format_map(facts)

@@ -178,6 +178,8 @@ def _render(field: str, template: str, context: Context) -> str:
 def _plain_path(node: Any) -> list[str | int] | None:
     """Return the keys and indexes of a path without functions or projections, else None."""
     match node:
+        case {"type": "identity"}:  # what stands before the bracket of a leading [0]
+            return []
         case {"type": "field", "value": str(key)}:
             return [key]
         case {"type": "index", "value": int(index)}:

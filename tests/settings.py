@@ -7,11 +7,14 @@ PostgreSQL databases are told apart by pytest-django).
 
 import os
 import tempfile
+from pathlib import Path
 
 WORKER = os.environ.get("PYTEST_XDIST_WORKER", "")
 
 if not WORKER:
-    os.environ["OUTFITTER_VAR"] = tempfile.mkdtemp(prefix="outfitter-test-")
+    folder = Path(tempfile.mkdtemp(prefix="outfitter-test-"))
+    folder.chmod(0o755)  # PostgreSQL and the sandbox run under accounts of their own
+    os.environ["OUTFITTER_VAR"] = str(folder)
 
 if WORKER and "REDIS_URL" not in os.environ:
     from config.embedded import addresses

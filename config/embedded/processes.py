@@ -14,7 +14,7 @@ def tethered(
     """Wrap `command` so that the kernel ends it when this process ends, even by SIGKILL.
 
     Start it from the main thread: the kernel watches the thread that forks.
-    `account` is `-` or `uid:gid:reach`, see `tether`.
+    `account` is `-`, `guard` or `uid:gid:reach`, see `tether`.
     """
     return [
         *(sys.executable, "-I", "-S", str(TETHER)),

@@ -1,17 +1,23 @@
-"""Replace this process by a command that cannot outlive its parent.
+"""Run a command that cannot outlive its parent.
 
 Run as `python -I -S tether.py PARENT SIGNAL ACCOUNT COMMAND...`, where PARENT is the process id
-that the command is tied to, SIGNAL the number it is sent when that parent ends (however it ends),
-and ACCOUNT is `-` or `uid:gid:reach`. With an account the command runs as that user; `reach` 1
-keeps the right to pass closed folders (CAP_DAC_OVERRIDE), so that a project in root's home works
-without opening that home to everybody.
+that the command is tied to, SIGNAL the number it is sent when that parent ends (however it ends).
+ACCOUNT is one of
+`-`              run the command in place of this process;
+`guard`          stay and pass signals on: the kernel forgets the tie when a process changes its
+                 user, so a command that gives up root needs a guard that does not;
+`uid:gid:reach`  run it as that user; `reach` 1 keeps the right to pass closed folders
+                 (CAP_DAC_OVERRIDE), so that a project in root's home works without opening that
+                 home to everybody.
 
 Standard library only: it runs before any package is found, in some ten milliseconds.
 """
 
 import ctypes
 import os
+import signal
 import sys
+from types import FrameType
 
 # From <linux/prctl.h> and <linux/capability.h>.
 PR_SET_PDEATHSIG = 1
@@ -45,10 +51,10 @@ def keep_reach() -> None:
     prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_DAC_OVERRIDE)
 
 
-def tie_to(parent: int, signal: int) -> None:
-    """Have the kernel send `signal` when `parent` ends. Must follow any change of user."""
+def tie_to(parent: int, number: int) -> None:
+    """Have the kernel send signal `number` when `parent` ends. Must follow any change of user."""
     if sys.platform == "linux":
-        prctl(PR_SET_PDEATHSIG, signal)
+        prctl(PR_SET_PDEATHSIG, number)
     if os.getppid() != parent:
         sys.exit("tether: the parent has already ended")
 
@@ -64,12 +70,30 @@ def libc() -> ctypes.CDLL:
     return ctypes.CDLL(None, use_errno=True)
 
 
+def guard(command: list[str]) -> int:
+    """Run the command as a child; pass on what tells it to stop, and return its exit status."""
+    child = os.fork()
+    if child == 0:
+        os.execvp(command[0], command)  # noqa: S606
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        os.kill(child, number)
+
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, pass_on)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
 def main() -> None:
-    """Tie this process to its parent and become the command."""
-    parent, signal, account, *command = sys.argv[1:]
-    if account != "-":
+    """Tie this process to its parent and run the command."""
+    parent, number, account, *command = sys.argv[1:]
+    guarded = account == "guard"
+    if not guarded and account != "-":
         become(account)
-    tie_to(int(parent), int(signal))
+    tie_to(int(parent), int(number))
+    if guarded:
+        sys.exit(guard(command) & 0xFF)
     os.execvp(command[0], command)  # noqa: S606
 
 

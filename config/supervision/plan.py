@@ -97,7 +97,10 @@ def _worker(console: Console, concurrency: int) -> Service:
 
 def _sandbox(console: Console) -> Service:
     command = [*PYTHON, "-m", "registry.sandbox.service"]
-    return _service(console, "sandbox", command, grace=3)
+    service = _service(console, "sandbox", command, grace=3)
+    service.account = "guard"  # it gives up root
+    service.keep_open = ()  # it needs no database, and must not hold one open
+    return service
 
 
 def _service(

@@ -1,7 +1,6 @@
 """Run the plan until somebody says stop, and leave nothing behind."""
 
 import signal
-import socket
 import time
 from collections.abc import Callable, Iterator
 from types import FrameType
@@ -92,17 +91,6 @@ class Supervisor:
             stop_together(together)
         embedded.stop()
         self._console.say("Stopped.")
-
-
-def answers(path: str) -> bool:
-    """Return whether somebody listens on the unix socket `path`."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-        connection.settimeout(1)
-        try:
-            connection.connect(path)
-        except OSError:
-            return False
-    return True
 
 
 def responds(host: str, port: int, path: str) -> bool:

@@ -4,7 +4,6 @@ from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -12,6 +11,7 @@ from config.lib.api import CursorPages
 from config.lib.idempotency import idempotent
 from registry import selectors
 from registry.api import serializers as shapes
+from registry.api.requests import SignedInApiRequest
 from registry.importing.jobs import import_request
 from registry.models import ImportJob
 
@@ -24,7 +24,7 @@ class PackageListView(APIView):
     required_scopes = READ_WRITE
 
     @extend_schema(responses=shapes.PackageSerializer(many=True), operation_id="packages_list")
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """List the packages that you may see."""
         pages = CursorPages()
         packages = selectors.packages_visible_to(request.user).select_related("added_by")
@@ -33,7 +33,7 @@ class PackageListView(APIView):
 
     @extend_schema(request=shapes.PackageImportSerializer, responses={202: shapes.JobSerializer})
     @idempotent
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Import a package. The job tells how far it is."""
         body = shapes.PackageImportSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -46,7 +46,7 @@ class PackageView(APIView):
     required_scopes = READ_WRITE
 
     @extend_schema(responses=shapes.PackageDetailSerializer, operation_id="packages_retrieve")
-    def get(self, request: Request, package_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Show a package with its manifest."""
         package = selectors.package_visible_to(request.user, package_id)
         return Response(shapes.PackageDetailSerializer(package).data)
@@ -59,7 +59,7 @@ class PackageRefreshView(APIView):
 
     @extend_schema(request=None, responses={202: shapes.JobSerializer})
     @idempotent
-    def post(self, request: Request, package_id: UUID) -> Response:
+    def post(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Import the newest version of a package that you added."""
         package = selectors.package_visible_to(request.user, package_id)
         job = import_request(ecosystem=package.ecosystem, name=package.name, user=request.user)
@@ -72,7 +72,7 @@ class JobView(APIView):
     required_scopes = READ_WRITE
 
     @extend_schema(responses=shapes.JobSerializer)
-    def get(self, request: Request, job_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, job_id: UUID) -> Response:
         """Tell how far an import is."""
         return Response(shapes.JobSerializer(selectors.job_visible_to(request.user, job_id)).data)
 

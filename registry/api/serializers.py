@@ -6,6 +6,7 @@ from rest_framework import serializers
 
 from registry.models import ImportJob, Package, Tool, ToolVersion
 from registry.models.package import Ecosystem
+from registry.models.tool import Visibility
 from registry.search.service import Hit
 
 
@@ -53,7 +54,8 @@ class PackageDetailSerializer(PackageSerializer):
 
     manifest = serializers.DictField(read_only=True)
 
-    class Meta(PackageSerializer.Meta):
+    class Meta:
+        model = Package
         fields = (*PackageSerializer.Meta.fields, "manifest")
 
 
@@ -165,7 +167,8 @@ class ToolDetailSerializer(ToolSerializer):
 
     definition = serializers.DictField(allow_null=True, read_only=True)
 
-    class Meta(ToolSerializer.Meta):
+    class Meta:
+        model = Tool
         fields = (*ToolSerializer.Meta.fields, "definition")
 
 
@@ -215,6 +218,26 @@ class ToolRunSerializer(serializers.Serializer[Any]):
     arguments = serializers.DictField(default=dict)
     env = serializers.DictField(child=serializers.CharField(max_length=10_000), default=dict)
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+
+class ToolWriteSerializer(serializers.Serializer[Any]):
+    """A tool as a person makes it; `type` says how the definition is read."""
+
+    name = serializers.CharField(max_length=120)
+    description = serializers.CharField(required=False, allow_blank=True)
+    type = serializers.CharField(required=False, help_text="sequence, unless told otherwise")
+    visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
+    team = serializers.CharField(required=False, allow_null=True)
+    definition = serializers.DictField()
+    inputSchema = serializers.DictField()
+
+
+class LaunchedSerializer(serializers.Serializer[Any]):
+    """A run that was started; `url` is its place in this API."""
+
+    run = serializers.UUIDField()
+    status = serializers.CharField()
+    url = serializers.CharField()
 
 
 class ToolRanSerializer(serializers.Serializer[Any]):

@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import QuerySet
 from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -14,13 +15,18 @@ from rest_framework.views import APIView
 from config.lib.api import CursorPages
 from config.lib.errors import InvalidInput
 from config.lib.idempotency import idempotent
+from config.lib.types import JsonObject
 from registry import selectors
 from registry.api import serializers as shapes
-from registry.calling import call_directly
+from registry.api.requests import SignedInApiRequest
+from registry.authoring import author_for
+from registry.calling import call_directly, direct_context, launch
+from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
-from registry.models import Tool
 from registry.models.invocation import Caller
-from registry.results import Failed
+from registry.models.tool import ToolKind
+from registry.restoring import version_restore
+from registry.results import Failed, Succeeded
 from registry.search.service import FLOOR, SearchAnswer, search
 
 READ_WRITE = {
@@ -31,6 +37,7 @@ READ_WRITE = {
     "DELETE": "tools:write",
 }
 RUN = {"POST": "tools:run"}
+DEFAULT_TYPE = ToolKind.SEQUENCE.value
 MOST_RECENT = 20
 """Earlier messages that a search takes."""
 
@@ -59,12 +66,20 @@ class ToolListView(APIView):
         parameters=[OpenApiParameter(name, str) for name in ToolFilters.__annotations__],
         responses=shapes.ToolSerializer(many=True),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """List the tools that you may see. `owner` is a username or `me`."""
         pages = ToolPages()
         tools = tools_listed(request.user, ToolFilters.of(request.query_params.dict()))
         page = pages.paginate_queryset(tools, request, view=self)
         return pages.get_paginated_response(shapes.ToolSerializer(page, many=True).data)
+
+    @extend_schema(request=shapes.ToolWriteSerializer, responses={201: shapes.ToolDetailSerializer})
+    @idempotent
+    def post(self, request: SignedInApiRequest) -> Response:
+        """Make a tool of your own. Its `type` says how the definition is read."""
+        data = _written(request)
+        tool = author_for(data["type"]).create(request.user, data)
+        return Response(shapes.ToolDetailSerializer(tool).data, status=status.HTTP_201_CREATED)
 
 
 class ToolView(APIView):
@@ -73,9 +88,31 @@ class ToolView(APIView):
     required_scopes = READ_WRITE
 
     @extend_schema(operation_id="tools_retrieve", responses=shapes.ToolDetailSerializer)
-    def get(self, request: Request, tool_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Show a tool."""
         tool = selectors.tool_visible_to(request.user, tool_id)
+        return Response(shapes.ToolDetailSerializer(tool).data)
+
+    @extend_schema(request=shapes.ToolWriteSerializer, responses=shapes.ToolDetailSerializer)
+    def put(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
+        """Replace a tool of your own; its next version is published."""
+        return self._updated(request, tool_id, _written(request))
+
+    @extend_schema(request=shapes.ToolWriteSerializer, responses=shapes.ToolDetailSerializer)
+    def patch(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
+        """Change the named fields of a tool of your own; its next version is published."""
+        return self._updated(request, tool_id, _written(request, partial=True))
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
+        """Take a tool of your own out of the catalogue; its history stays."""
+        tool = selectors.tool_owned_by(request.user, tool_id)
+        author_for(tool.kind).delete(request.user, tool)
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+    def _updated(self, request: SignedInApiRequest, tool_id: UUID, data: JsonObject) -> Response:
+        tool = selectors.tool_owned_by(request.user, tool_id)
+        tool = author_for(tool.kind).update(request.user, tool, data)
         return Response(shapes.ToolDetailSerializer(tool).data)
 
 
@@ -89,7 +126,7 @@ class ToolSearchView(APIView):
         parameters=[shapes.SearchQuerySerializer],
         responses=shapes.SearchAnswerSerializer,
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """Rank the tools that you may use for a need told in words."""
         query = shapes.SearchQuerySerializer(data=request.query_params)
         query.is_valid(raise_exception=True)
@@ -109,14 +146,30 @@ class ToolRunView(APIView):
 
     required_scopes = RUN
 
-    @extend_schema(request=shapes.ToolRunSerializer, responses=shapes.ToolRanSerializer)
+    @extend_schema(
+        request=shapes.ToolRunSerializer,
+        responses={200: shapes.ToolRanSerializer, 202: shapes.LaunchedSerializer},
+    )
     @idempotent
-    def post(self, request: Request, tool_id: UUID) -> Response:
-        """Call a tool with your own credentials, or with the variables in `env`."""
+    def post(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
+        """Call a tool with your own credentials, or with the variables in `env`.
+
+        A sequence is started and answers 202 with its run.
+        """
         body = shapes.ToolRunSerializer(data=request.data)
         body.is_valid(raise_exception=True)
+        asked = body.validated_data
         tool = selectors.tool_visible_to(request.user, tool_id)
-        return _called(request, tool, body.validated_data)
+        context = direct_context(
+            request.user, caller=Caller.REST, scopes=_scopes_of(request), given=asked["env"]
+        )
+        run = launch(tool, asked["arguments"], context, version=asked["version"])
+        if run is not None:
+            return Response(run, status=status.HTTP_202_ACCEPTED, headers={"Location": run["url"]})
+        result = call_directly(tool, asked["arguments"], context, version=asked["version"])
+        if isinstance(result, Failed):
+            raise _refused(result)
+        return _ran(result)
 
 
 class ToolVersionsView(APIView):
@@ -125,7 +178,7 @@ class ToolVersionsView(APIView):
     required_scopes = READ_WRITE
 
     @extend_schema(operation_id="tools_versions", responses=shapes.VersionSerializer(many=True))
-    def get(self, request: Request, tool_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """List the versions of a tool, the newest first."""
         pages = VersionPages()
         versions = selectors.versions_of(selectors.tool_visible_to(request.user, tool_id))
@@ -133,19 +186,29 @@ class ToolVersionsView(APIView):
         return pages.get_paginated_response(shapes.VersionSerializer(page, many=True).data)
 
 
-def _called(request: Request, tool: Tool, asked: dict[str, Any]) -> Response:
-    result = call_directly(
-        tool,
-        asked["arguments"],
-        user=request.user,
-        caller=Caller.REST,
-        version=asked["version"],
-        scopes=_scopes_of(request),
-        given=asked["env"],
-    )
-    if isinstance(result, Failed):
-        result.error.extra["invocation"] = str(result.invocation_id)
-        raise result.error
+class VersionRestoreView(APIView):
+    """An earlier version of a tool."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(request=None, responses=shapes.ToolDetailSerializer)
+    @idempotent
+    def post(self, request: SignedInApiRequest, tool_id: UUID, number: int) -> Response:
+        """Publish what an earlier version of your own tool was as its next version."""
+        tool = selectors.tool_owned_by(request.user, tool_id)
+        return Response(
+            shapes.ToolDetailSerializer(version_restore(tool, number, user=request.user)).data
+        )
+
+
+def _written(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject:
+    body = shapes.ToolWriteSerializer(data=request.data, partial=partial)
+    body.is_valid(raise_exception=True)
+    sent: Any = request.data  # an object, or the body would not be valid
+    return {"type": DEFAULT_TYPE, **sent}
+
+
+def _ran(result: Succeeded) -> Response:
     return Response(
         {
             "status": "succeeded",
@@ -156,7 +219,12 @@ def _called(request: Request, tool: Tool, asked: dict[str, Any]) -> Response:
     )
 
 
-def _scopes_of(request: Request) -> frozenset[str] | None:
+def _refused(result: Failed) -> ToolError:
+    result.error.extra["invocation"] = str(result.invocation_id)
+    return result.error
+
+
+def _scopes_of(request: SignedInApiRequest) -> frozenset[str] | None:
     """Return what a token is limited to; a session, or a token without scopes, is not limited."""
     granted = getattr(request.auth, "scopes", None)
     return frozenset(granted) if granted else None

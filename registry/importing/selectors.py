@@ -6,7 +6,7 @@ from django.contrib.auth.models import User
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from registry.models import ImportJob, Package
+from registry.models import ImportJob, Package, Tool
 from registry.models.job import OPEN, JobStatus
 from registry.selectors import jobs_visible_to, packages_visible_to
 
@@ -22,6 +22,15 @@ def packages_listed(user: User) -> QuerySet[Package]:
         .defer("manifest")
         .annotate(tool_count=Count("tools", filter=Q(tools__deleted_at=None)))
         .order_by("name", "pk")
+    )
+
+
+def tools_of(package: Package) -> QuerySet[Tool]:
+    """Return the living tools of a package, for those who may see the package itself."""
+    return (
+        Tool.objects.filter(package=package, deleted_at=None)
+        .select_related("package")
+        .order_by("title", "pk")
     )
 
 

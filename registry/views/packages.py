@@ -15,7 +15,7 @@ from registry.forms import PackageImportForm
 from registry.importing.access import may_change
 from registry.importing.errors import InvalidPackageVersion
 from registry.importing.jobs import import_request
-from registry.importing.selectors import failed_imports, open_imports, packages_listed
+from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.selectors import (
@@ -25,14 +25,14 @@ from registry.selectors import (
 )
 from registry.views.display import pretty
 
-NOTICES_SHOWN = 5
+NOTICES_SHOWN = 3
 
 
 @login_required
 @require_GET
 def package_list(request: SignedInRequest) -> HttpResponse:
     """Show the packages a person may see, and the form that imports one."""
-    return _package_list(request, PackageImportForm())
+    return _package_list(request, PackageImportForm(label_suffix=""))
 
 
 @login_required
@@ -41,7 +41,7 @@ def package_import(request: SignedInRequest) -> HttpResponse:
     """Queue an import and go to its progress; show what is wrong beside the field."""
     if request.method == "GET":
         return redirect("registry:package_list")
-    form = PackageImportForm(request.POST)
+    form = PackageImportForm(request.POST, label_suffix="")
     if form.is_valid():
         try:
             job = import_request(ecosystem=Ecosystem.NPM, **form.cleaned_data, user=request.user)
@@ -57,9 +57,11 @@ def package_import(request: SignedInRequest) -> HttpResponse:
 def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
     """Show a package: its tools, what it needs, what the import noticed."""
     package = package_visible_to(request.user, package_id)
+    visible = tools_visible_to(request.user).filter(package=package)
     context = {
         "package": package,
-        "tools": tools_visible_to(request.user).filter(package=package).order_by("title", "pk"),
+        "tools": tools_of(package),
+        "visible": set(visible.values_list("pk", flat=True)),
         "manifest": pretty(package.manifest) if package.manifest else "",
         "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
-from registry.calling import call_directly
+from registry.calling import call_directly, direct_context
 from registry.errors import InvalidArguments
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.models import Tool
@@ -70,12 +70,13 @@ def tool_try(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     try:
         arguments = arguments_from_form(tool.input_schema, sent)
     except InvalidArguments as error:
-        context = _context(request, tool, sent=sent, errors=error.extra["fields"])
-        return _tried(request, context, status=422)
-    result = call_directly(tool, arguments, user=request.user, caller=Caller.BROWSER)
+        shown = _context(request, tool, sent=sent, errors=error.extra["fields"])
+        return _tried(request, shown, status=422)
+    context = direct_context(request.user, caller=Caller.BROWSER)
+    result = call_directly(tool, arguments, context)
     tool.refresh_from_db()  # the call may have changed its health
-    context = _context(request, tool, sent=sent, result=result, errors=_errors_of(result))
-    return _tried(request, context, status=422 if context["errors"] else 200)
+    shown = _context(request, tool, sent=sent, result=result, errors=_errors_of(result))
+    return _tried(request, shown, status=422 if shown["errors"] else 200)
 
 
 def _tried(request: SignedInRequest, context: dict[str, Any], *, status: int) -> HttpResponse:

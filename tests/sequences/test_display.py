@@ -63,7 +63,7 @@ def test_no_template_and_no_result_fails(template, result):
     except ValueError:
         return
     except Exception as error:
-        assert type(error).__name__ == "DefinitionInvalid"  # noqa: PT017
+        assert type(error).__name__ == "DefinitionInvalid"
         return
     shown = display_success(tried, context=CONTEXT, inputs={}, result=result)
     assert len(shown.encode()) >= 0

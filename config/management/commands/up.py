@@ -2,7 +2,6 @@
 
 import os
 from argparse import ArgumentParser
-from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
@@ -16,7 +15,9 @@ from config.supervision.account import USERNAME, create_admin
 from config.supervision.console import Console
 from config.supervision.instance import Instance
 from config.supervision.plan import Listening, Plan, plan
-from config.supervision.supervisor import Supervisor, answers, responds
+from config.supervision.supervisor import Supervisor, responds
+from registry.errors import ToolError
+from registry.sandbox.client import sandbox
 
 
 class Command(BaseCommand):
@@ -57,7 +58,6 @@ def prepare(console: Console) -> None:
     """Start PostgreSQL and Redis; bring the tables and the static files up to date."""
     console.say(f"Starting PostgreSQL and Redis in {var_dir()}")
     embedded.ensure()
-    os.environ.setdefault("SANDBOX_SOCKET", str(var_dir() / "sandbox" / "sandboxd.sock"))
     call_command("migrate", interactive=False, verbosity=1)
     call_command("collectstatic", interactive=False, verbosity=0)
     connection.close()
@@ -77,11 +77,19 @@ def supervise(everything: Plan, console: Console, listening: Listening, *, seede
         console.say("  Ctrl-C stops it.")
         console.say()
 
-    sandbox = os.environ["SANDBOX_SOCKET"]
     Supervisor(
         everything,
         console,
         ready=lambda: responds(listening.reachable, listening.port, "/healthz"),
         opened=opened,
-        seedable=(lambda: Path(sandbox).exists() and answers(sandbox)) if seeded else None,
+        seedable=sandbox_answers if seeded else None,
     ).run()
+
+
+def sandbox_answers() -> bool:
+    """Return whether the sandbox service is there: the demonstration imports a package."""
+    try:
+        sandbox().status()
+    except ToolError:
+        return False
+    return True

@@ -43,7 +43,7 @@ class Command(BaseCommand):
         if job.error:
             raise CommandError("{message} {hint} ({code})".format(**job.error))
         self._tell(job)
-        package = Package.objects.get(pk=job.package_id)
+        package = Package.objects.get(jobs=job)
         if options["approve"]:
             package_review(package, status=ReviewStatus.APPROVED)
         status = package.get_review_status_display().lower()

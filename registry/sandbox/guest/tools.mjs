@@ -21,6 +21,10 @@ const isMap = (value) =>
 
 const isClass = (value) => /^class\b/.test(Function.prototype.toString.call(value));
 
+// A function of its own name that needs no arguments may make a tool; only calling it will tell.
+const isFactory = (path, value) =>
+  typeof value === "function" && value.length === 0 && !path.includes(".") && !isClass(value);
+
 function member(owner, name) {
   return Object.hasOwn(owner, name) ? owner[name] : undefined;
 }
@@ -97,7 +101,7 @@ export async function toolkit(packageName) {
         pathsByTool.set(value, [...(pathsByTool.get(value) ?? []), path]);
       } else if (isTool(value)) {
         problems.push({ export: path, message: "It has `execute` but no input schema." });
-      } else if (typeof value === "function" && value.length === 0 && !isClass(value)) {
+      } else if (isFactory(path, value)) {
         factories.push(path);
       }
     }

@@ -48,7 +48,8 @@ class Engine:
         """Wait for one of the places; raises `ServiceError` when none comes free in time."""
         runtime = await self._runtime()
         try:
-            await asyncio.wait_for(self._places.acquire(), QUEUE_SECONDS)
+            async with asyncio.timeout(QUEUE_SECONDS):
+                await self._places.acquire()
         except TimeoutError:
             message = "Too many tools are running at the same time."
             raise ServiceError("sandbox_busy", message, "Try again in a moment.") from None
@@ -81,13 +82,12 @@ class Engine:
 
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Describe the tools of `{artifact}`; returns `{tools, problems}`."""
-        package = self._builder.package(_text(params, "artifact"))
         async with self._place() as runtime:
+            package = self._builder.package(_text(params, "artifact"))
             return await calls.describe(runtime, package)
 
     async def call(self, params: dict[str, Any], on_log: LogSink) -> dict[str, Any]:
         """Call `{artifact, export, arguments, env, timeout_seconds}` → `{output, duration_ms}`."""
-        package = self._builder.package(_text(params, "artifact"))
         request = calls.CallRequest(
             export=_text(params, "export"),
             arguments=_object(params, "arguments"),
@@ -95,6 +95,7 @@ class Engine:
             seconds=_seconds(params),
         )
         async with self._place() as runtime:
+            package = self._builder.package(_text(params, "artifact"))
             return await calls.call(runtime, package, request, on_log)
 
 

@@ -48,7 +48,7 @@ class GuestFailure(Exception):
 class Guest:
     """A sandboxed process that answers one request at a time.
 
-    Use it as `async with Guest.started(...)`: on leaving, the process is dead and reaped.
+    Use it as `async with await Guest.start(...)`: on leaving, the process is dead and reaped.
     """
 
     def __init__(self, sandbox: Sandbox, on_log: LogSink | None = None) -> None:
@@ -105,14 +105,16 @@ class Guest:
         assert stdin is not None  # noqa: S101 - opened as a pipe
         stdin.close()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._sandbox.finished(), seconds)
+            async with asyncio.timeout(seconds):
+                await self._sandbox.finished()
 
     async def _write(self, line: bytes) -> None:
         stdin = self._sandbox.process.stdin
         assert stdin is not None  # noqa: S101 - opened as a pipe
         try:
             stdin.write(line)
-            await asyncio.wait_for(stdin.drain(), STDIN_SECONDS)
+            async with asyncio.timeout(STDIN_SECONDS):
+                await stdin.drain()
         except ConnectionError:
             raise await self._ended() from None
 

@@ -1,6 +1,6 @@
 """The one place that knows bubblewrap's flags: turns a profile into a command to start.
 
-Every flag is here for a measured reason (see `docs/decisions`): `--unshare-all` fails open for user
+Every flag is here for a measured reason: `--unshare-all` fails open for user
 and cgroup namespaces, so each is named; `--remount-ro /` comes last; there is no `/proc`; all
 options travel over a descriptor, so that nothing of them shows in the host's process list.
 """

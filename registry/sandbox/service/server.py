@@ -90,80 +90,18 @@ class Connection:
         self._writer = writer
         self._running: dict[int, asyncio.Task[None]] = {}
 
-    async def serve(self) -> None:
-        """Take requests until the input ends, then stop what still runs."""
-        try:
-            while line := await self._reader.readline():
-                self._take(line)
-        except (BadRequest, ConnectionError, ValueError) as error:
-            # A client that does not speak JSON-RPC (or a line too long) has a fault of its own.
-            logger.warning("dropped a client: %s", type(error).__name__)
-        finally:
-            tasks = list(self._running.values())
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _take(self, line: bytes) -> None:
-        request_id, method, params = parse_request(line)
-        if method == "cancel":
-            task = self._running.get(params.get("id", -1))
-            if task is not None:
-                task.cancel()
-            return
-        if request_id is None or request_id in self._running:
-            raise BadRequest
-        task = asyncio.create_task(self._run(request_id, method, params))
-        self._running[request_id] = task
-
-    async def _run(self, request_id: int, method: str, params: dict[str, Any]) -> None:
-        try:
-            await self._send({"id": request_id, **await self._answer(request_id, method, params)})
-        except ConnectionError:
-            logger.info("a client left before its answer")
-        finally:
-            self._running.pop(request_id, None)
-
-    async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        """Run a method; every way it can end becomes a result or an error."""
-        run = self._methods.get(method)
-        if run is None:
-            return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
-
-        def on_log(level: str, text: str) -> None:
-            log = {"id": request_id, "level": level, "text": text}
-            self._write({"method": "log", "params": log})
-
-        try:
-            return {"result": await run(params, on_log)}
-        except ServiceError as error:
-            return {"error": error.as_rpc()}
-        except asyncio.CancelledError:
-            return {"error": ServiceError("cancelled", "The call was cancelled.").as_rpc()}
-        except Exception:
-            # The boundary of the service: a fault of ours must not look like a lost connection.
-            logger.exception("%s failed", method)
-            message = "The sandbox service met an error of its own."
-            hint = "Its log says more; try again, and report it if it stays."
-            return {"error": ServiceError("sandbox_error", message, hint).as_rpc()}
-
-    def _write(self, message: dict[str, Any]) -> None:
-        self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    async def _send(self, message: dict[str, Any]) -> None:
-        self._write(message)
-        await self._writer.drain()
-
-
-async def serve(engine: Engine, listener: socket.socket, allowed_uids: frozenset[int]) -> None:
-    """Serve until cancelled; prints `ready` to the log when clients may come."""
+    async def serve(engine: Engine, listener: socket.socket, allowed_uids: frozenset[int]) -> None:
+    """Serve until cancelled; writes `ready` to the log when clients may come."""
     server = Server(engine, allowed_uids)
     limit = 2 * MAX_LINE_BYTES
     running = await asyncio.start_unix_server(server.accept, sock=listener, limit=limit)
-    report = await engine.report()
-    for check in report.checks:
-        if not check.ok:
-            logger.error("%s: %s Mend it: %s", check.name, check.detail, check.fix)
-    logger.info("ready (%s)", "bwrap" if report.ok else "disabled")
-    async with running:
-        await running.serve_forever()
+    try:
+        report = await engine.report()
+        for check in report.checks:
+            if not check.ok:
+                logger.error("%s: %s Mend it: %s", check.name, check.detail, check.fix)
+        logger.info("ready (%s)", "bwrap" if report.ok else "disabled")
+        # Not `serve_forever`: when cancelled it waits for the clients, which wait for their calls.
+        await asyncio.Event().wait()
+    finally:
+        running.close()

@@ -1,4 +1,8 @@
-"""Start one sandbox, and end it for certain."""
+"""Start one sandbox, and end it for certain.
+
+Waiting has its limit from `asyncio.timeout`, never `wait_for`: until Python 3.12 that could swallow
+a cancellation which came in the moment its wait was over, and a cancelled call would run on.
+"""
 
 import asyncio
 import contextlib
@@ -44,21 +48,10 @@ class Sandbox:
     async def spawn(cls, launch: Launch) -> Self:
         """Start the prepared command; its descriptors are closed here in every case."""
         try:
-            process = await asyncio.create_subprocess_exec(
-                *launch.argv,
-                stdin=PIPE,
-                stdout=PIPE,
-                stderr=PIPE,
-                pass_fds=launch.inherited,
-                env={},
-                start_new_session=True,
-            )
-        except OSError as error:
+            process = await _start(launch)
+        except BaseException:
             os.close(launch.info)
-            message = f"The sandbox could not be started: {error}."
-            raise ServiceError("sandbox_unavailable", message) from error
-        finally:
-            launch.close_inherited()
+            raise
         try:
             child = await _child_pid(launch.info)
         except BaseException:
@@ -85,24 +78,26 @@ class Sandbox:
         """Kill everything inside.
 
         The namespace's first process is the one to hit: killing the outer bubblewrap leaves a
-        zombie. While that has not been waited for, the child's number cannot be another's.
+        zombie. Once the outer one has been waited for, the number may be another process's.
         """
         if self.process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
+            with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.child or self.process.pid, signal.SIGKILL)
 
     async def finished(self) -> Finished:
         """Wait for the end of the process and of its error output."""
         code = await self.process.wait()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(asyncio.shield(self._stderr_reader), END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                await asyncio.shield(self._stderr_reader)
         return Finished(code if code >= 0 else 128 - code, self.stderr)
 
     async def end(self) -> None:
         """Kill and reap, so that nothing of the sandbox is left when this returns."""
         self.kill()
         try:
-            await asyncio.wait_for(self._reaped(), END_SECONDS)
+            async with asyncio.timeout(END_SECONDS):
+                await self._reaped()
         except TimeoutError:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.process.pid, signal.SIGKILL)
@@ -121,6 +116,24 @@ class Sandbox:
             pass
 
 
+async def _start(launch: Launch) -> Process:
+    try:
+        return await asyncio.create_subprocess_exec(
+            *launch.argv,
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=PIPE,
+            pass_fds=launch.inherited,
+            env={},
+            start_new_session=True,
+        )
+    except OSError as error:
+        message = f"The sandbox could not be started: {error}."
+        raise ServiceError("sandbox_unavailable", message) from error
+    finally:
+        launch.close_inherited()
+
+
 async def _child_pid(info: int) -> int | None:
     """Read from bubblewrap's `--info-fd` the process id of the namespace's first process."""
     loop = asyncio.get_running_loop()
@@ -128,7 +141,8 @@ async def _child_pid(info: int) -> int | None:
     pipe = open(info, "rb", buffering=0)  # noqa: SIM115 - the transport closes it
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
-        text = await asyncio.wait_for(reader.read(), INFO_SECONDS)
+        async with asyncio.timeout(INFO_SECONDS):
+            text = await reader.read()
         return int(json.loads(text)["child-pid"])
     except (TimeoutError, ValueError, KeyError):
         return None

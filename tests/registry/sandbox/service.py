@@ -80,14 +80,20 @@ def running_service(
             assert process.wait(timeout=15) == exit_code, service.log
 
 
-def workers() -> list[Path]:
-    """Return the `/proc` folders of all sandboxed workers on this machine."""
-    return [folder for folder in Path("/proc").glob("[0-9]*") if WORKER in _read(folder, "cmdline")]
+def workers(service: RunningService) -> list[Path]:
+    """Return the `/proc` folders of a service's workers: those that have its store mounted."""
+    store = str(service.folder).encode()
+    return [
+        folder
+        for folder in Path("/proc").glob("[0-9]*")
+        if WORKER in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
+    ]
 
 
-def seen_of_workers() -> bytes:
-    """Return what the process list shows of all workers: their commands and environments."""
-    return b"".join(_read(w, name) for w in workers() for name in ("cmdline", "environ"))
+def seen_of_workers(service: RunningService) -> bytes:
+    """Return what the process list shows of the workers: their commands and environments."""
+    found = workers(service)
+    return b"".join(_read(worker, name) for worker in found for name in ("cmdline", "environ"))
 
 
 def _read(folder: Path, name: str) -> bytes:

@@ -10,7 +10,12 @@ import pytest
 
 from registry import errors
 from registry.sandbox.client import Artifact, CallOutput, LocalSandbox
-from tests.registry.sandbox.service import becomes_true, seen_of_workers, workers
+from tests.registry.sandbox.service import (
+    RunningService,
+    becomes_true,
+    seen_of_workers,
+    workers,
+)
 
 pytestmark = pytest.mark.sandbox
 
@@ -164,7 +169,7 @@ def test_the_environment_of_the_service_is_not_seen(run: Any) -> None:
         assert run("readsEnvironment", {"name": name}).output is None
 
 
-def test_a_secret_is_not_in_the_process_list(run: Any) -> None:
+def test_a_secret_is_not_in_the_process_list(run: Any, sandbox_service: RunningService) -> None:
     cancel = threading.Event()
     failures: list[Exception] = []
 
@@ -177,15 +182,17 @@ def test_a_secret_is_not_in_the_process_list(run: Any) -> None:
     thread = threading.Thread(target=hang)
     thread.start()
     try:
-        assert becomes_true(workers)
-        assert SECRET.encode() not in seen_of_workers()
+        assert becomes_true(lambda: workers(sandbox_service))
+        assert SECRET.encode() not in seen_of_workers(sandbox_service)
     finally:
         cancel.set()
         thread.join()
     assert len(failures) == 1
 
 
-def test_a_cancelled_call_is_dead_at_once(run: Any, sandbox: LocalSandbox) -> None:
+def test_a_cancelled_call_is_dead_at_once(
+    run: Any, sandbox: LocalSandbox, sandbox_service: RunningService
+) -> None:
     cancel = threading.Event()
     timer = threading.Timer(1.0, cancel.set)
     timer.start()
@@ -193,8 +200,22 @@ def test_a_cancelled_call_is_dead_at_once(run: Any, sandbox: LocalSandbox) -> No
     with pytest.raises(errors.CallCancelled):
         run("spins", cancel=cancel)
     assert time.monotonic() - started < 5
-    assert not workers()
+    assert not workers(sandbox_service)
     assert sandbox.status()["running"] == 0
+
+
+@pytest.mark.parametrize("milliseconds", range(0, 160, 10))
+def test_a_call_may_be_cancelled_at_any_moment(
+    run: Any, sandbox_service: RunningService, milliseconds: int
+) -> None:
+    cancel = threading.Event()
+    timer = threading.Timer(milliseconds / 1000, cancel.set)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(errors.CallCancelled):
+        run("hangs", cancel=cancel)
+    assert time.monotonic() - started < 1.5
+    assert not workers(sandbox_service)
 
 
 def test_what_a_tool_prints_is_kept_beside_its_answer(run: Any) -> None:

@@ -47,7 +47,7 @@ def hang(service: RunningService, artifact: Artifact) -> socket.socket:
     connection = connect(path_of(service))
     request = {"jsonrpc": "2.0", "id": 1, "method": "call", "params": params}
     connection.sendall(json.dumps(request).encode() + b"\n")
-    assert becomes_true(workers)
+    assert becomes_true(lambda: workers(service))
     return connection
 
 
@@ -174,7 +174,7 @@ def test_a_client_that_leaves_takes_its_call_with_it(
     sandbox_service: RunningService, hostile: Artifact
 ) -> None:
     hang(sandbox_service, hostile).close()
-    assert becomes_true(lambda: not workers())
+    assert becomes_true(lambda: not workers(sandbox_service))
     assert sandbox_service.client.status()["running"] == 0
 
 
@@ -183,7 +183,7 @@ def test_no_sandbox_outlives_the_service(npm_settings: dict[str, str]) -> None:
         hostile = service.client.build(ecosystem="npm", name=f"{SCOPE}/hostile")
         connection = hang(service, hostile)
     with connection:
-        assert becomes_true(lambda: not workers())
+        assert becomes_true(lambda: not workers(service))
 
 
 def test_a_killed_service_takes_its_sandboxes_with_it(npm_settings: dict[str, str]) -> None:
@@ -192,7 +192,7 @@ def test_a_killed_service_takes_its_sandboxes_with_it(npm_settings: dict[str, st
         with hang(service, hostile):
             service.process.kill()
             service.process.wait()
-            assert becomes_true(lambda: not workers())
+            assert becomes_true(lambda: not workers(service))
 
 
 def test_without_bubblewrap_everything_is_refused_until_it_is_installed(
@@ -211,6 +211,30 @@ def test_without_bubblewrap_everything_is_refused_until_it_is_installed(
                 (programs / name).symlink_to(str(shutil.which(name)))
             assert service.client.build(ecosystem="npm", name=f"{SCOPE}/shapes").version == "1.0.0"
             assert service.client.status()["ok"]
+
+
+BROKEN_BWRAP = """#!/bin/sh
+[ "$1" = --version ] && echo bubblewrap 0.8.0 && exit
+echo "bwrap: No permissions to create new namespace" >&2
+exit 1
+"""
+
+
+def test_without_user_namespaces_the_command_that_allows_them_is_named(
+    npm_settings: dict[str, str],
+) -> None:
+    with open_folder() as programs:
+        broken = programs / "bwrap"
+        broken.write_text(BROKEN_BWRAP)
+        broken.chmod(0o755)
+        settings = {**npm_settings, "PATH": f"{programs}:{os.environ['PATH']}"}
+        with running_service(settings, ok=False) as service:
+            failed = [check for check in service.client.status()["checks"] if not check["ok"]]
+            assert [check["name"] for check in failed] == ["namespaces"]
+            assert "No permissions to create new namespace" in failed[0]["detail"]
+            with pytest.raises(errors.SandboxUnavailable) as caught:
+                service.client.call(artifact="0" * 64, export="x", arguments={}, env={})
+            assert failed[0]["fix"] in caught.value.hint
 
 
 def test_a_second_service_does_not_take_the_firsts_socket(sandbox_service: RunningService) -> None:

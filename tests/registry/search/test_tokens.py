@@ -43,8 +43,20 @@ def test_terms_are_short_and_the_same_each_time(text):
 
 @pytest.mark.parametrize(
     "text",
-    ["a" * 10**5, "aB" * 50_000, "\0" * 10**5, "😀" * 10**5, "漢" * 10**5, "<" * 10**5]
-    + ["<a" * 50_000, "1 - " * 25_000, "hi " * 33_000, "a'" * 50_000, "\u0301" * 10**5, "." * 10**5],
+    [
+        "a" * 10**5,
+        "aB" * 50000,
+        "\x00" * 10**5,
+        "😀" * 10**5,
+        "漢" * 10**5,
+        "<" * 10**5,
+        "<a" * 50000,
+        "1 - " * 25000,
+        "hi " * 33000,
+        "a'" * 50000,
+        "\u0301" * 10**5,
+        "." * 10**5,
+    ],
 )
 def test_long_text_takes_no_long_time(text):
     started = time.perf_counter()
@@ -73,8 +85,18 @@ def test_a_payload_without_words_says_what_it_is(query, terms):
 
 @pytest.mark.parametrize(
     "message",
-    ["hello", "Hi there!", "How are you?", "thanks a lot", "What's your name?", "who are you?"]
-    + ["Nice to meet you.", "I'm feeling sad today", "that was great", "bye, see you tomorrow"],
+    [
+        "hello",
+        "Hi there!",
+        "How are you?",
+        "thanks a lot",
+        "What's your name?",
+        "who are you?",
+        "Nice to meet you.",
+        "I'm feeling sad today",
+        "that was great",
+        "bye, see you tomorrow",
+    ],
 )
 def test_small_talk_asks_for_nothing(message):
     assert query_terms(message) == {}

@@ -1,0 +1,27 @@
+from django.urls import path
+
+from chat.views import conversations, turns
+
+app_name = "chat"
+urlpatterns = [
+    path("", conversations.conversation_list, name="conversation_list"),
+    path("new/", conversations.conversation_create, name="conversation_create"),
+    path("<uuid:conversation_id>/", conversations.conversation_detail, name="conversation_detail"),
+    path(
+        "<uuid:conversation_id>/rename/",
+        conversations.conversation_rename,
+        name="conversation_rename",
+    ),
+    path(
+        "<uuid:conversation_id>/delete/",
+        conversations.conversation_delete,
+        name="conversation_delete",
+    ),
+    path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
+    path(
+        "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",
+        turns.turn_stream,
+        name="turn_stream",
+    ),
+    path("<uuid:conversation_id>/turns/<uuid:turn_id>/stop/", turns.turn_stop, name="turn_stop"),
+]

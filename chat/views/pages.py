@@ -1,0 +1,42 @@
+"""The page of one conversation, which several views answer with."""
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from chat import selectors
+from chat.demo import is_demo
+from chat.models import Conversation
+from chat.rendering import shown_turn
+from chat.turns import turns_close_stale
+from config.lib.errors import DomainError
+from config.lib.http import SignedInRequest
+
+SHOWN_BESIDE = 20
+
+
+def conversation_page(
+    request: SignedInRequest,
+    conversation: Conversation,
+    *,
+    before: int | None = None,
+    error: DomainError | None = None,
+    content: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Render the conversation, with why a message was not taken where that is so."""
+    turns_close_stale(conversation.pk)
+    turns = [shown_turn(turn) for turn in selectors.turns_of(conversation, before=before)]
+    model = conversation.agent.model or settings.OUTFITTER_MODEL
+    context = {
+        "conversation": conversation,
+        "conversations": selectors.conversations_of(request.user)[:SHOWN_BESIDE],
+        "turns": turns,
+        "earlier": turns[0].turn.number if turns and turns[0].turn.number > 1 else None,
+        "running": next((shown.turn for shown in turns if shown.is_open), None),
+        "model": model,
+        "is_demo": is_demo(model),
+        "error": error,
+        "content": content,
+    }
+    return render(request, "chat/conversation_detail.html", context, status=status)

@@ -1,0 +1,10 @@
+from django.urls import path
+
+from sequences.api import views
+
+urlpatterns = [
+    path("runs/", views.RunListView.as_view()),
+    path("runs/<uuid:run_id>/", views.RunView.as_view(), name="run-detail"),
+    path("runs/<uuid:run_id>/cancel/", views.RunCancelView.as_view()),
+    path("runs/<uuid:run_id>/retry/", views.RunRetryView.as_view()),
+]

@@ -1,0 +1,100 @@
+"""`/api/v1/runs/…`."""
+
+from uuid import UUID
+
+from drf_spectacular.utils import extend_schema
+from rest_framework import status
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from agents.credentials import env_of
+from config.lib.api import CursorPages
+from config.lib.idempotency import idempotent
+from config.lib.types import JsonObject
+from registry.context import CallContext
+from registry.models.invocation import Caller
+from sequences import runs, selectors, states
+from sequences.api import serializers as shapes
+from sequences.log import execution_log
+from sequences.models import Run
+
+READ = {"GET": "tools:read"}
+RUN = {"POST": "tools:run"}
+
+
+class RunListView(APIView):
+    """Runs of sequences."""
+
+    required_scopes = READ
+
+    @extend_schema(
+        operation_id="runs_list",
+        parameters=[shapes.RunFilterSerializer],
+        responses=shapes.RunSerializer(many=True),
+    )
+    def get(self, request: Request) -> Response:
+        """List your runs, the newest first."""
+        asked = shapes.RunFilterSerializer(data=request.query_params)
+        asked.is_valid(raise_exception=True)
+        pages = CursorPages()
+        found = selectors.runs_of(request.user).filter(parent_step=None, **asked.validated_data)
+        page = pages.paginate_queryset(found, request, view=self)
+        return pages.get_paginated_response(shapes.RunSerializer(page, many=True).data)
+
+
+class RunView(APIView):
+    """One run."""
+
+    required_scopes = READ
+
+    @extend_schema(operation_id="runs_retrieve", responses=shapes.RunDetailSerializer)
+    def get(self, request: Request, run_id: UUID) -> Response:
+        """Show a run with what each of its steps did."""
+        return Response(_shown(selectors.run_of(request.user, run_id)))
+
+
+class RunCancelView(APIView):
+    """Cancel a run."""
+
+    required_scopes = RUN
+
+    @extend_schema(request=None, responses={202: shapes.RunDetailSerializer})
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """Cancel a run: at once while it waits, else as soon as its worker sees it."""
+        run = selectors.run_of(request.user, run_id)
+        states.run_cancel(run)
+        return Response(_shown(run), status=status.HTTP_202_ACCEPTED)
+
+
+class RunRetryView(APIView):
+    """Try a run again."""
+
+    required_scopes = RUN
+
+    @extend_schema(request=shapes.RunRetrySerializer, responses={202: shapes.RunDetailSerializer})
+    @idempotent
+    def post(self, request: Request, run_id: UUID) -> Response:
+        """Start a finished run again, from its first step or from `from_step` on."""
+        body = shapes.RunRetrySerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        granted = getattr(request.auth, "scopes", None)
+        again = runs.run_retry(
+            selectors.run_of(request.user, run_id),
+            context=CallContext(
+                user=request.user,
+                caller=Caller.REST,
+                scopes=frozenset(granted) if granted else None,
+                env=env_of(request.user, None),
+            ),
+            from_step=body.validated_data.get("from_step"),
+            version=body.validated_data["version"],
+        )
+        return Response(
+            _shown(selectors.run_of(request.user, again.pk)), status=status.HTTP_202_ACCEPTED
+        )
+
+
+def _shown(run: Run) -> JsonObject:
+    run.log = execution_log(run)  # type: ignore[attr-defined]
+    return dict(shapes.RunDetailSerializer(run).data)

@@ -1,0 +1,17 @@
+from django.urls import path
+
+from sequences.views import builder, runs, sequences
+
+app_name = "sequences"
+
+urlpatterns = [
+    path("sequences/", sequences.sequence_list, name="sequence_list"),
+    path("sequences/new", builder.sequence_create, name="sequence_create"),
+    path("sequences/<uuid:tool_id>/edit", builder.sequence_edit, name="sequence_edit"),
+    path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
+    path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
+    path("runs/", runs.run_list, name="run_list"),
+    path("runs/<uuid:run_id>/", runs.run_detail, name="run_detail"),
+    path("runs/<uuid:run_id>/cancel", runs.run_cancel, name="run_cancel"),
+    path("runs/<uuid:run_id>/retry", runs.run_retry, name="run_retry"),
+]

@@ -1,0 +1,131 @@
+"""The page on which a sequence is put together."""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import Group, User
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from config.lib.errors import Conflict
+from config.lib.htmx import render_page, wants_fragment
+from config.lib.http import SignedInRequest
+from registry.models import Tool
+from registry.models.tool import Visibility
+from sequences import selectors, services
+from sequences.definition import DefinitionInvalid, Problem
+from sequences.forms.actions import Focus, act
+from sequences.forms.cards import SOURCES, builder_of
+from sequences.forms.definitions import definition_from_draft, schema_from_draft
+from sequences.forms.drafts import Draft, draft_from_post, draft_from_tool, new_draft
+from sequences.forms.step_tools import StepTool, tools_chosen, tools_offered
+
+SAVE, SAVE_AND_RUN = "save", "save-run"
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def sequence_create(request: SignedInRequest) -> HttpResponse:
+    """Show the builder with a new sequence, and save it."""
+    return _answered(request, None)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def sequence_edit(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
+    """Show the builder with one of a person's own sequences, and save it."""
+    return _answered(request, selectors.sequence_owned_by(request.user, tool_id))
+
+
+def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
+    if request.method == "GET":
+        return _shown(request, tool, _stored(request.user, tool))
+    draft = draft_from_post(request.POST.dict())
+    action = request.POST.get("action", SAVE)
+    if action not in (SAVE, SAVE_AND_RUN):
+        return _shown(request, tool, draft, focus=act(draft, action))
+    try:
+        saved = _saved(request.user, tool, draft)
+    except DefinitionInvalid as error:
+        return _shown(request, tool, draft, problems=error.problems)
+    except Conflict as error:
+        problem = Problem("$.name", None, "name", f"{error.message} {error.hint}")
+        return _shown(request, tool, draft, problems=[problem])
+    messages.success(request, f"{saved.title} is saved as version {saved.version}.")
+    page = "sequences:run_start" if action == SAVE_AND_RUN else "sequences:sequence_edit"
+    url = reverse(page, args=[saved.pk])
+    return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
+
+
+def _stored(user: User, tool: Tool | None) -> Draft:
+    if tool is None:
+        return new_draft()
+    ids = [step["toolToRunId"] for step in (tool.definition or {}).get("steps", ())]
+    return draft_from_tool(tool, tools_chosen(user, ids))
+
+
+def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
+    fields: dict[str, Any] = {
+        "name": draft.name,
+        "description": draft.description,
+        "definition": definition_from_draft(draft, _chosen(user, draft)),
+        "input_schema": schema_from_draft(draft),
+        "visibility": draft.visibility,
+        "team": _team(user, draft.team),
+    }
+    if tool is None:
+        return services.sequence_create(user, **fields)
+    return services.sequence_update(tool, author=user, **fields)
+
+
+def _team(user: User, team_id: str) -> Group | None:
+    return user.groups.filter(pk=team_id).first() if team_id.isdecimal() else None
+
+
+def _chosen(user: User, draft: Draft) -> Mapping[str, StepTool]:
+    return tools_chosen(user, [step.tool for step in draft.steps])
+
+
+def _inputs(draft: Draft) -> list[str]:
+    """Return the names of the sequence's inputs, as far as its schema can be read yet."""
+    try:
+        schema = json.loads(draft.schema)
+        return [str(name) for name in schema["properties"]]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        return []
+
+
+def _shown(
+    request: SignedInRequest,
+    tool: Tool | None,
+    draft: Draft,
+    *,
+    problems: Iterable[Problem] = (),
+    focus: Focus | None = None,
+) -> HttpResponse:
+    builder = builder_of(draft, _chosen(request.user, draft), _inputs(draft), problems)
+    context = {
+        "tool": tool,
+        "builder": builder,
+        "sources": SOURCES,
+        "visibilities": Visibility.choices,
+        "teams": request.user.groups.order_by("name", "pk"),
+        "focus": focus.field if focus else "",
+        "offered": ()
+        if wants_fragment(request)
+        else tools_offered(request.user, tool.pk if tool else None),
+    }
+    return render_page(
+        request,
+        "sequences/builder.html",
+        context,
+        fragment="sequences/_builder.html",
+        status=422 if builder.problem_count else 200,
+    )

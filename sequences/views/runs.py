@@ -1,0 +1,120 @@
+"""Pages of runs: the list, one run as it goes on, and the form that starts one."""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from agents.credentials import env_of
+from config.lib.errors import DomainError, InvalidInput
+from config.lib.htmx import render_page
+from config.lib.http import SignedInRequest
+from registry.context import CallContext
+from registry.errors import ToolError
+from registry.models import Tool
+from registry.models.invocation import Caller
+from registry.schema_forms import arguments_from_form
+from sequences import runs as services
+from sequences import selectors, states
+from sequences.models.run import RunStatus
+from sequences.views.display import pretty, run_fields, run_steps
+
+RUNS_A_PAGE = 30
+
+
+@login_required
+@require_GET
+def run_list(request: SignedInRequest) -> HttpResponse:
+    """List a person's runs, of one status where the filter says so."""
+    status = request.GET.get("status", "")
+    runs = selectors.runs_of(request.user).filter(parent_step=None).order_by("-created_at", "pk")
+    if status in RunStatus.values:
+        runs = runs.filter(status=status)
+    context = {
+        "page": Paginator(runs, RUNS_A_PAGE).get_page(request.GET.get("page")),
+        "statuses": RunStatus.choices,
+        "status": status,
+        "query": f"status={status}" if status in RunStatus.values else "",
+    }
+    return render(request, "sequences/run_list.html", context)
+
+
+@login_required
+@require_GET
+def run_detail(request: SignedInRequest, run_id: UUID) -> HttpResponse:
+    """Show a run step by step; the fragment asks for itself again while the run goes on."""
+    run = selectors.run_of(request.user, run_id)
+    context = {
+        "run": run,
+        "steps": run_steps(run),
+        "input": pretty(run.input),
+        "output": pretty(run.output),
+    }
+    return render_page(
+        request, "sequences/run_detail.html", context, fragment="sequences/_run.html"
+    )
+
+
+@login_required
+@require_POST
+def run_cancel(request: SignedInRequest, run_id: UUID) -> HttpResponse:
+    """Cancel a run."""
+    states.run_cancel(selectors.run_of(request.user, run_id))
+    return redirect("sequences:run_detail", run_id)
+
+
+@login_required
+@require_POST
+def run_retry(request: SignedInRequest, run_id: UUID) -> HttpResponse:
+    """Start a finished run again, from the step and with the version that the form names."""
+    run = selectors.run_of(request.user, run_id)
+    step = request.POST.get("from_step", "") or "1"
+    if not step.isdecimal():
+        raise InvalidInput(f"“{step[:20]}” is not the number of a step.", "Choose a step.")
+    try:
+        again = services.run_retry(
+            run,
+            context=_context(request),
+            from_step=int(step),
+            version="current" if request.POST.get("version") == "current" else "original",
+        )
+    except DomainError as error:
+        messages.error(request, f"{error.message} {error.hint}")
+        return redirect("sequences:run_detail", run_id)
+    return redirect("sequences:run_detail", again.pk)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def run_start(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
+    """Show the form made of the sequence's input schema, and start a run with what it holds."""
+    tool = selectors.sequence_visible_to(request.user, tool_id)
+    if request.method == "GET":
+        return _start_page(request, tool)
+    try:
+        arguments = arguments_from_form(tool.input_schema, request.POST.dict())
+        run = services.run_start(tool, arguments, context=_context(request))
+    except ToolError as error:
+        return _start_page(request, tool, error)
+    return redirect("sequences:run_detail", run.pk)
+
+
+def _context(request: SignedInRequest) -> CallContext:
+    return CallContext(user=request.user, caller=Caller.BROWSER, env=env_of(request.user, None))
+
+
+def _start_page(
+    request: SignedInRequest, tool: Tool, error: ToolError | None = None
+) -> HttpResponse:
+    sent = request.POST.dict() if error else None
+    context: dict[str, Any] = {
+        "tool": tool,
+        "fields": run_fields(tool.input_schema, sent, error),
+        "error": error,
+    }
+    return render(request, "sequences/run_start.html", context, status=422 if error else 200)

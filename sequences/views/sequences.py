@@ -1,0 +1,34 @@
+"""The list of sequences."""
+
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from config.lib.http import SignedInRequest
+from sequences import selectors, services
+
+SEQUENCES_A_PAGE = 24
+
+
+@login_required
+@require_GET
+def sequence_list(request: SignedInRequest) -> HttpResponse:
+    """List a person's own sequences, those of their teams and the public ones."""
+    sequences = selectors.sequences_visible_to(request.user).order_by("title", "pk")
+    page = Paginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
+    return render(request, "sequences/sequence_list.html", {"page": page})
+
+
+@login_required
+@require_POST
+def sequence_delete(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
+    """Delete one of a person's own sequences."""
+    tool = selectors.sequence_owned_by(request.user, tool_id)
+    services.sequence_delete(tool)
+    messages.success(request, f"{tool.title} is deleted. Its runs are kept.")
+    return redirect("sequences:sequence_list")

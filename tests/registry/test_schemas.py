@@ -1,0 +1,229 @@
+"""Schemas and arguments are checked in plain words, and nothing can hang or be fetched."""
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from registry.errors import InvalidArguments, ToolUnavailable
+from registry.schema_forms import arguments_from_form, form_fields
+from registry.schemas import (
+    canonical_digest,
+    check_schema,
+    property_problems,
+    validate_arguments,
+)
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "minLength": 1, "pattern": "^[a-z ]+$"},
+        "count": {"type": "integer", "default": 3, "minimum": 1, "maximum": 9},
+        "mode": {"enum": ["upper", "lower"]},
+        "options": {
+            "type": "object",
+            "default": {},
+            "properties": {"tags": {"type": "array", "default": ["a"]}},
+        },
+        "items": {"type": "array", "items": {"$ref": "#/$defs/item"}},
+        "either": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+    },
+    "required": ["text"],
+    "additionalProperties": False,
+    "$defs": {"item": {"type": "object", "properties": {"n": {"default": 1}}}},
+}
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def refused(arguments: Any, schema: Any = SCHEMA) -> InvalidArguments:
+    with pytest.raises(InvalidArguments) as caught:
+        validate_arguments(schema, arguments)
+    return caught.value
+
+
+def test_defaults_are_filled_in_at_every_depth_without_touching_the_input():
+    given_arguments = {"text": "a", "items": [{}, {"n": 2}]}
+    filled = validate_arguments(SCHEMA, given_arguments)
+    assert filled["count"] == 3
+    assert filled["options"] == {"tags": ["a"]}
+    assert filled["items"] == [{"n": 1}, {"n": 2}]
+    assert given_arguments == {"text": "a", "items": [{}, {"n": 2}]}
+    filled["options"]["tags"].append("b")
+    assert validate_arguments(SCHEMA, {"text": "a"})["options"] == {"tags": ["a"]}
+
+
+def test_defaults_of_a_schema_that_refers_to_itself_end():
+    schema = {
+        "type": "object",
+        "properties": {"left": {"$ref": "#", "default": {}}, "right": {"$ref": "#", "default": {}}},
+    }
+    assert validate_arguments(schema, {}) == {"left": {}, "right": {}}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "text: is required"),
+        ({"text": 5}, "text: must be text, not a number"),
+        ({"text": ""}, "text: must have at least 1 characters"),
+        ({"text": "A"}, "text: does not have the expected form"),
+        ({"text": "a", "count": "5"}, "count: must be a whole number, not text"),
+        ({"text": "a", "count": True}, "count: must be a whole number, not true or false"),
+        ({"text": "a", "count": 10}, "count: must be at most 9"),
+        ({"text": "a", "mode": "x"}, "mode: must be one of: upper, lower"),
+        ({"text": "a", "either": []}, "either: fits none of the allowed forms"),
+        ({"text": "a", "zz": 1}, "zz: is not known here (known: text, count, mode"),
+        ({"text": "a", "items": [1]}, "items[0]: must be an object, not a number"),
+        ([], "must be an object, not a list"),
+    ],
+)
+def test_a_problem_is_told_with_its_field(arguments, said):
+    assert said in refused(arguments).message
+
+
+def test_all_problems_are_listed_up_to_ten_and_values_are_not_repeated():
+    schema = {"type": "object", "properties": {f"p{n}": {"type": "null"} for n in range(15)}}
+    error = refused({f"p{n}": "s3cret" for n in range(15)}, schema)
+    assert "and 5 more" in error.message
+    assert len(error.extra["problems"]) == 15
+    assert error.extra["problems"][0] == {"path": "$.p0", "message": "must be null, not text"}
+    assert "s3cret" not in str(error.as_dict())
+
+
+def test_a_catastrophic_pattern_does_not_hang():
+    evil = r"^(([a-z])+.)+[A-Z]([a-z])+$"
+    started = time.perf_counter()
+    for schema, arguments in (
+        ({"type": "object", "properties": {"a": {"pattern": evil}}}, {"a": "a" * 10_000}),
+        ({"type": "object", "patternProperties": {evil: {}}}, {"a" * 10_000: 1}),
+        (
+            {"type": "object", "patternProperties": {evil: {}}, "additionalProperties": False},
+            {"a" * 10_000: 1},
+        ),
+    ):
+        assert "too long" in refused(arguments, schema).message
+    assert time.perf_counter() - started < 5
+
+
+def test_pattern_properties_are_checked():
+    schema = {
+        "type": "object",
+        "patternProperties": {"^x": {"type": "integer"}},
+        "additionalProperties": {"type": "string"},
+    }
+    assert validate_arguments(schema, {"x1": 1, "b": "t"}) == {"x1": 1, "b": "t"}
+    assert "x1: must be a whole number" in refused({"x1": "t"}, schema).message
+    assert "b: must be text" in refused({"b": 1}, schema).message
+
+
+def test_a_remote_reference_is_never_fetched():
+    schema = {"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/schema"}}}
+    assert "is not found in this schema" in check_schema(schema)[0].message
+    with pytest.raises(ToolUnavailable, match="which it does not contain"):
+        validate_arguments(schema, {"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("schema", "path"),
+    [
+        ([], "$"),
+        ({}, "$.type"),
+        ({"type": "array"}, "$.type"),
+        ({"type": "object", "properties": {"a": {"type": "strng"}}}, "$.properties.a.type"),
+        ({"type": "object", "required": True}, "$.required"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/no"}}}, "$.properties.a.$ref"),
+        ({"type": "object", "properties": {"a": {"pattern": "(a"}}}, "$.properties.a"),
+        ({"type": "object", "properties": {"a": {"pattern": "a" * 1001}}}, "$.properties.a"),
+        ({"type": "object", "allOf": [{"$ref": "#"}]}, "$"),
+        ({"type": "object", "default": float("nan")}, "$"),
+        ({"type": "object", "patternProperties": {"a": {}}, "unevaluatedProperties": False}, "$"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_is_told_with_its_place(schema, path):
+    assert [problem.path for problem in check_schema(schema)] == [path]
+
+
+@pytest.mark.parametrize("draft", ["draft-04", "draft-07", "draft/2019-09", "draft/2020-12"])
+def test_each_draft_is_taken(draft):
+    schema = {**SCHEMA, "$schema": f"http://json-schema.org/{draft}/schema#"}
+    assert check_schema(schema) == []
+    assert refused({}, schema)
+
+
+@given(JSON)
+def test_any_json_is_checked_as_a_schema_without_failing(value):
+    check_schema(value)
+    check_schema({"type": "object", "properties": {"a": value}})
+
+
+@given(st.dictionaries(st.sampled_from(list(SCHEMA["properties"])), JSON))
+def test_any_arguments_are_taken_or_refused(arguments):
+    try:
+        assert validate_arguments(SCHEMA, arguments).keys() >= arguments.keys()
+    except InvalidArguments as error:
+        assert error.extra["problems"]
+
+
+def test_a_single_property_is_checked_with_its_references():
+    assert property_problems(SCHEMA, "count", "x")[0].message == "must be a whole number, not text"
+    assert property_problems(SCHEMA, "items", [1])[0].path == "$[0]"
+    assert property_problems(SCHEMA, "unknown", 1) == []
+
+
+@given(st.dictionaries(st.text(), st.integers()))
+def test_a_digest_does_not_depend_on_the_order_of_keys(value):
+    assert canonical_digest(value) == canonical_digest(dict(reversed(value.items())))
+    assert len(canonical_digest(value)) == 64
+
+
+FORM: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "title": "The text"},
+        "n": {"anyOf": [{"type": "integer"}, {"type": "null"}], "default": 2},
+        "ratio": {"type": "number"},
+        "sure": {"type": "boolean"},
+        "level": {"enum": [1, 2, "three"]},
+        "kind": {"$ref": "#/$defs/kind"},
+        "nested": {"type": "object"},
+        "lost": {"$ref": "#/$defs/none"},
+    },
+    "required": ["text"],
+    "$defs": {"kind": {"type": "string", "enum": ["a", "b"]}},
+}
+
+
+def test_a_schema_becomes_fields_in_its_order():
+    fields = {field.name: field for field in form_fields(FORM)}
+    assert list(fields) == list(FORM["properties"])
+    types = [field.type for field in fields.values()]
+    assert types == ["string", "integer", "number", "boolean", "json", "string", "json", "json"]
+    assert fields["text"].required
+    assert fields["text"].multiline
+    assert fields["text"].title == "The text"
+    assert fields["n"].default == 2
+    assert fields["kind"].enum == ("a", "b")
+
+
+def test_a_form_becomes_typed_arguments():
+    data = {"text": "x", "n": "5", "ratio": "2.5", "level": "1", "kind": "a", "nested": '{"a": 1}'}
+    expected = {"text": "x", "n": 5, "ratio": 2.5, "sure": False, "level": 1, "kind": "a"}
+    assert arguments_from_form(FORM, data) == {**expected, "nested": {"a": 1}}
+    assert arguments_from_form(FORM, {"sure": "on", "ratio": "3"}) == {"sure": True, "ratio": 3}
+
+
+def test_a_form_tells_every_wrong_field():
+    data = {"n": "five", "ratio": "inf", "sure": "maybe", "nested": "{", "lost": "NaN"}
+    with pytest.raises(InvalidArguments) as caught:
+        arguments_from_form(FORM, data)
+    assert set(caught.value.extra["fields"]) == set(data)
