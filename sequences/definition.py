@@ -88,6 +88,9 @@ class Step(_Part):
     store_output_as: str | None = Field(default=None, pattern=IDENTIFIER)
     retry: Retry | None = None
     timeout_seconds: int = Field(default=30, ge=1, le=300)
+    when: None = None
+    for_each: None = None
+    """Format 1 names conditions and loops; this version of the runner takes neither."""
 
 
 class Definition(_Part):
@@ -246,6 +249,7 @@ _MESSAGES = {
     "less_than_equal": "This must be at most {le}.",
     "string_too_short": "This must not be empty.",
     "string_pattern_mismatch": _PATTERN,
+    "none_required": "“{name}” is not supported in this version; leave it empty.",
     "literal_error": "This must be {expected}.",
 }
 

@@ -13,7 +13,7 @@ class Finding:
     fix: str = ""
 
 
-class Trouble(Exception):  # noqa: N818 -- a finding, not an error of the program
+class Trouble(Exception):
     """A check found something wrong: what, and how to mend it."""
 
     def __init__(self, detail: str, fix: str) -> None:

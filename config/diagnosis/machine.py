@@ -75,15 +75,16 @@ def user_namespaces() -> str:
     path = shutil.which("bwrap")
     if path is None:
         raise Trouble("Not known without bubblewrap.", "sudo apt-get install bubblewrap")
-    account = {"user": service_uid(), "group": service_uid()} if os.geteuid() == 0 else {}
+    uid = service_uid() if os.geteuid() == 0 else None
     done = subprocess.run(
         [path, "--unshare-user", "--ro-bind", "/", "/", "--chdir", "/", "true"],
         capture_output=True,
         text=True,
         check=False,
         cwd="/",
-        extra_groups=[] if account else None,
-        **account,
+        user=uid,
+        group=uid,
+        extra_groups=None if uid is None else [],
     )
     if done.returncode != 0:
         raise Trouble(f"Refused: {done.stderr.strip()}", _namespace_fix())

@@ -1,6 +1,8 @@
 """One `up` per folder."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from config.embedded.locks import FileLock
@@ -8,25 +10,24 @@ from config.embedded.places import lock_file, var_dir
 from config.supervision.preflight import NotReadyError
 
 
-class Instance:
-    """The lock of the running `up`, and a note that says where it answers."""
+@contextmanager
+def only_instance(url: str) -> Iterator[None]:
+    """Be the one `up` of this folder, which answers at `url`.
 
-    def __init__(self) -> None:
-        self._lock = FileLock(lock_file("up"))
-
-    def claim(self, url: str) -> None:
-        """Become the one `up` of this folder. Raises NotReadyError, naming the other."""
-        if not self._lock.try_alone():
-            raise NotReadyError(
-                f"Outfitter already runs from this folder: {_note().read_text().strip()}. "
-                "Open that address, or stop it with Ctrl-C in its terminal."
-            )
-        _note().write_text(f"{url} (process {os.getpid()})\n")
-
-    def release(self) -> None:
-        """Let another `up` run."""
+    Raises NotReadyError, naming the other, when one runs already.
+    """
+    lock = FileLock(lock_file("up"))
+    if not lock.try_alone():
+        raise NotReadyError(
+            f"Outfitter already runs from this folder: {_read_note()}. "
+            "Open that address, or stop it with Ctrl-C in its terminal."
+        )
+    _note().write_text(f"{url} (process {os.getpid()})\n")
+    try:
+        yield
+    finally:
         _note().unlink(missing_ok=True)
-        self._lock.release()
+        lock.release()
 
 
 def running() -> str | None:
@@ -35,7 +36,14 @@ def running() -> str | None:
     if lock.try_alone():
         lock.release()
         return None
-    return _note().read_text().strip()
+    return _read_note()
+
+
+def _read_note() -> str:
+    try:
+        return _note().read_text().strip()
+    except FileNotFoundError:
+        return "it is just starting"
 
 
 def _note() -> Path:

@@ -82,12 +82,12 @@ def _web_command(listening: Listening) -> list[str]:
 
 def _beat_command() -> list[str]:
     schedule = str(var_dir() / "beat-schedule")
-    return [*PYTHON, "-m", "celery", "-A", "config", "beat", "-l", "warning", "-s", schedule]
+    return [*PYTHON, "-m", "celery", "-q", "-A", "config", "beat", "-l", "warning", "-s", schedule]
 
 
 def _worker(console: Console, concurrency: int) -> Service:
     command = [
-        *(*PYTHON, "-m", "celery", "-A", "config", "worker", "-l", "info"),
+        *(*PYTHON, "-m", "celery", "-q", "-A", "config", "worker", "-l", "info"),
         *("--concurrency", str(concurrency), "--without-gossip", "--without-mingle"),
         *("--", f"worker.soft_shutdown_timeout={SOFT_SHUTDOWN}"),
     ]

@@ -16,7 +16,7 @@ from registry.search.bm25 import Index
 from registry.search.catalogue import searchable
 from registry.search.document import SearchDocument, weighted_terms
 from registry.search.listener import ChangeListener
-from registry.search.tokens import tokenize
+from registry.search.tokens import query_terms
 from registry.selectors import tools_usable_by
 
 FLOOR = 0.2
@@ -97,7 +97,7 @@ class SearchIndex:
             listener.stop()
 
     def _relevance(self, text: str) -> dict[str, float]:
-        terms = tokenize(text[:LONGEST_QUERY])
+        terms = query_terms(text[:LONGEST_QUERY])
         return {hit.id: hit.relevance for hit in self._index.search(terms, limit=4 * CANDIDATES)}
 
     @staticmethod

@@ -26,7 +26,7 @@ class RunSerializer(serializers.ModelSerializer[Run]):
 
     class Meta:
         model = Run
-        fields = (
+        fields: tuple[str, ...] = (
             *("id", "tool", "tool_name", "version", "status", "caller", "agent", "retry_of"),
             *("error", "cancel_requested_at", "created_at", "started_at", "finished_at"),
         )
@@ -50,10 +50,12 @@ class RunStepSerializer(serializers.Serializer[Any]):
 class RunDetailSerializer(RunSerializer):
     """A run with its input, its output and what each step did."""
 
-    steps = RunStepSerializer(many=True, source="log")
+    input = serializers.JSONField()
+    output = serializers.JSONField(allow_null=True)
+    steps = RunStepSerializer(many=True)
 
     class Meta(RunSerializer.Meta):
-        fields = (*RunSerializer.Meta.fields, "input", "output", "steps")
+        fields: tuple[str, ...] = (*RunSerializer.Meta.fields, "input", "output", "steps")
         read_only_fields = fields
 
 

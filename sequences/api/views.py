@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents.credentials import env_of
 from config.lib.api import CursorPages
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
@@ -18,6 +18,13 @@ from sequences import runs, selectors, states
 from sequences.api import serializers as shapes
 from sequences.log import execution_log
 from sequences.models import Run
+
+
+class SignedIn(Request):
+    """A request behind `IsAuthenticated`."""
+
+    user: User
+
 
 READ = {"GET": "tools:read"}
 RUN = {"POST": "tools:run"}
@@ -33,7 +40,7 @@ class RunListView(APIView):
         parameters=[shapes.RunFilterSerializer],
         responses=shapes.RunSerializer(many=True),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedIn) -> Response:
         """List your runs, the newest first."""
         asked = shapes.RunFilterSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
@@ -49,7 +56,7 @@ class RunView(APIView):
     required_scopes = READ
 
     @extend_schema(operation_id="runs_retrieve", responses=shapes.RunDetailSerializer)
-    def get(self, request: Request, run_id: UUID) -> Response:
+    def get(self, request: SignedIn, run_id: UUID) -> Response:
         """Show a run with what each of its steps did."""
         return Response(_shown(selectors.run_of(request.user, run_id)))
 
@@ -60,7 +67,7 @@ class RunCancelView(APIView):
     required_scopes = RUN
 
     @extend_schema(request=None, responses={202: shapes.RunDetailSerializer})
-    def post(self, request: Request, run_id: UUID) -> Response:
+    def post(self, request: SignedIn, run_id: UUID) -> Response:
         """Cancel a run: at once while it waits, else as soon as its worker sees it."""
         run = selectors.run_of(request.user, run_id)
         states.run_cancel(run)
@@ -74,7 +81,7 @@ class RunRetryView(APIView):
 
     @extend_schema(request=shapes.RunRetrySerializer, responses={202: shapes.RunDetailSerializer})
     @idempotent
-    def post(self, request: Request, run_id: UUID) -> Response:
+    def post(self, request: SignedIn, run_id: UUID) -> Response:
         """Start a finished run again, from its first step or from `from_step` on."""
         body = shapes.RunRetrySerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -85,7 +92,6 @@ class RunRetryView(APIView):
                 user=request.user,
                 caller=Caller.REST,
                 scopes=frozenset(granted) if granted else None,
-                env=env_of(request.user, None),
             ),
             from_step=body.validated_data.get("from_step"),
             version=body.validated_data["version"],
@@ -96,5 +102,9 @@ class RunRetryView(APIView):
 
 
 def _shown(run: Run) -> JsonObject:
-    run.log = execution_log(run)  # type: ignore[attr-defined]
-    return dict(shapes.RunDetailSerializer(run).data)
+    return {
+        **shapes.RunSerializer(run).data,
+        "input": run.input,
+        "output": run.output,
+        "steps": execution_log(run),
+    }

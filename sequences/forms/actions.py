@@ -31,8 +31,9 @@ def act(draft: Draft, action: str) -> Focus:
         case "move-down", [index] if index < len(draft.steps) - 1:
             return _swap(draft, index, index + 1)
         case "add-row", [index] if index < len(draft.steps):
-            draft.steps[index].rows.append(Row(source="static"))
-            return Focus(f"steps-{index}-in-new")
+            rows = draft.steps[index].rows
+            rows.append(Row(source="static"))
+            return Focus(f"steps-{index}-in-{len(rows) - 1}-name")
         case "remove-row", [index, row] if index < len(draft.steps):
             del draft.steps[index].rows[row : row + 1]
             return Focus(f"steps-{index}-tool")

@@ -15,6 +15,14 @@ SOURCES = (
     ("template", "Template"),
 )
 
+TYPE_WORDS = {
+    "string": "text",
+    "number": "number",
+    "integer": "whole number",
+    "boolean": "true or false",
+    "json": "JSON",
+}
+
 STEP_FIELDS = {
     "toolToRunId": "tool",
     "toolVersion": "version",
@@ -33,12 +41,22 @@ class RowCard:
     """One row of a mapping; `field` is None when the tool's schema does not name it."""
 
     prefix: str
-    position: int
+    remove: str
     row: Row
     field: FormField | None
     errors: tuple[str, ...]
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
+
+    @property
+    def name_id(self) -> str:
+        """Return the id of the field that holds the name."""
+        return f"{self.prefix}-name"
+
+    @property
+    def type_words(self) -> str:
+        """Return what kind of value the input takes."""
+        return TYPE_WORDS[self.field.type] if self.field else ""
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -114,7 +132,7 @@ def builder_of(
     final = tuple(
         RowCard(
             prefix=f"final-{position}",
-            position=position,
+            remove=f"remove-final-{position}",
             row=row,
             field=None,
             errors=_taken(told, None, f"finalOutputMapping.{row.name.strip()}"),
@@ -147,7 +165,7 @@ def _step_card(
     cards = [
         RowCard(
             prefix=f"steps-{index}-in-{position}",
-            position=position,
+            remove=f"remove-row-{index}-{position}",
             row=row,
             field=fields.get(row.name.strip()),
             errors=_taken(told, index + 1, f"inputMapping.{row.name.strip()}"),

@@ -10,7 +10,6 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from agents.credentials import env_of
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
@@ -105,7 +104,7 @@ def run_start(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
 
 
 def _context(request: SignedInRequest) -> CallContext:
-    return CallContext(user=request.user, caller=Caller.BROWSER, env=env_of(request.user, None))
+    return CallContext(user=request.user, caller=Caller.BROWSER)
 
 
 def _start_page(

@@ -65,7 +65,8 @@ def test_a_definition_cannot_be_changed():
 @pytest.mark.parametrize(
     ("step", "field", "said"),
     [
-        ({"when": None}, "when", "“when” is not known here. Known: stepNumber, toolToRunId"),
+        ({"when": "x > 1"}, "when", "“when” is not supported in this version"),
+        ({"until": None}, "until", "“until” is not known here. Known: stepNumber, toolToRunId"),
         ({"stepNumber": True}, "stepNumber", "whole number"),
         ({"stepNumber": 2}, "stepNumber", "step 1 in the list, but its number is 2"),
         ({"toolToRunId": ""}, "toolToRunId", "must not be empty"),
@@ -100,7 +101,7 @@ def test_a_wrong_field_is_told_with_its_step_and_place(step, field, said):
 
 
 def test_every_problem_is_told_at_once():
-    data = changed(timeoutSeconds=0, storeOutputAs="1st", when=None)
+    data = changed(timeoutSeconds=0, storeOutputAs="1st", when="x")
     data["steps"][1]["stepNumber"] = 7
     data["finalOutputMapping"] = {}
     fields = [(problem.step, problem.field) for problem in problems_of(data)]

@@ -13,7 +13,7 @@ from config.embedded.places import var_dir
 from config.supervision import preflight
 from config.supervision.account import USERNAME, create_admin
 from config.supervision.console import Console
-from config.supervision.instance import Instance
+from config.supervision.instance import only_instance
 from config.supervision.plan import Listening, Plan, plan
 from config.supervision.supervisor import Supervisor, responds
 from registry.errors import ToolError
@@ -24,7 +24,7 @@ class Command(BaseCommand):
     """Run web, worker, beat and sandbox with PostgreSQL and Redis, until Ctrl-C."""
 
     help = "Run the whole product, until Ctrl-C: PostgreSQL, Redis, sandbox, web, worker and beat."
-    requires_system_checks = ()  # `migrate` runs them, once the database is there
+    requires_system_checks = ()  # it must be able to say what is missing
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         """Declare the options; the environment gives their defaults."""
@@ -37,21 +37,18 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         """Check, prepare, run."""
         console, listening = Console(), Listening(options["host"], options["port"])
-        instance = Instance()
         try:
-            instance.claim(listening.url)
-            preflight.check_port(listening.host, listening.port)
-            preflight.provide_bubblewrap(console)
-            preflight.provide_deno(console)
-            prepare(console)
-            everything = plan(console, listening, concurrency=options["concurrency"])
-            supervise(everything, console, listening, seeded=not options["no_seed"])
+            with only_instance(listening.url):
+                preflight.check_port(listening.host, listening.port)
+                preflight.provide_bubblewrap(console)
+                preflight.provide_deno(console)
+                prepare(console)
+                everything = plan(console, listening, concurrency=options["concurrency"])
+                supervise(everything, console, listening, seeded=not options["no_seed"])
         except (preflight.NotReadyError, embedded.EmbeddedServiceError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             console.say("Stopped before everything had started.")
-        finally:
-            instance.release()
 
 
 def prepare(console: Console) -> None:

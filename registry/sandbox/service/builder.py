@@ -75,6 +75,13 @@ class Builder:
         # Whoever stops waiting does not stop the build for the others.
         return await asyncio.shield(task)
 
+    async def close(self) -> None:
+        """Stop all builds and wait until they have cleaned up."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     async def _build(self, runtime: Runtime, name: str, version: str) -> Artifact:
         async with self._places:
             return await self._build_now(runtime, name, version)

@@ -37,6 +37,10 @@ class Engine:
                 self._report = await selftest.run(self._store)
         return self._report
 
+    async def close(self) -> None:
+        """Stop the builds that nobody waits for any more."""
+        await self._builder.close()
+
     async def _runtime(self) -> Runtime:
         report = await self.report()
         if report.runtime is None:

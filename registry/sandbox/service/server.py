@@ -5,7 +5,6 @@ client that goes away stops all of its own.
 """
 
 import asyncio
-import contextlib
 import json
 import logging
 import socket
@@ -55,6 +54,7 @@ class Server:
 
     def __init__(self, engine: Engine, allowed_uids: frozenset[int]) -> None:
         self._allowed_uids = allowed_uids
+        self._clients: set[asyncio.Task[None]] = set()
         self._methods: dict[str, Method] = {
             "status": engine.status,
             "build": engine.build,
@@ -64,6 +64,17 @@ class Server:
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client until it goes away."""
+        task = asyncio.create_task(self._serve(reader, writer))
+        self._clients.add(task)
+        task.add_done_callback(self._clients.discard)
+
+    async def close(self) -> None:
+        """Stop what clients have under way; nothing of it runs when this returns."""
+        for task in self._clients:
+            task.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             uid = peer_uid(writer.get_extra_info("socket"))
             if uid in self._allowed_uids:
@@ -71,9 +82,8 @@ class Server:
             else:
                 logger.warning("refused a client of user %s", uid)
         finally:
-            writer.close()
-            with contextlib.suppress(ConnectionError):
-                await writer.wait_closed()
+            # The client has gone or is being dropped: nothing is left to flush, or to wait for.
+            writer.transport.abort()
 
 
 class Connection:
@@ -90,7 +100,72 @@ class Connection:
         self._writer = writer
         self._running: dict[int, asyncio.Task[None]] = {}
 
-    async def serve(engine: Engine, listener: socket.socket, allowed_uids: frozenset[int]) -> None:
+    async def serve(self) -> None:
+        """Take requests until the input ends, then stop what still runs."""
+        try:
+            while line := await self._reader.readline():
+                self._take(line)
+        except (BadRequest, ConnectionError, ValueError) as error:
+            # A client that does not speak JSON-RPC (or a line too long) has a fault of its own.
+            logger.warning("dropped a client: %s", type(error).__name__)
+        finally:
+            tasks = list(self._running.values())
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _take(self, line: bytes) -> None:
+        request_id, method, params = parse_request(line)
+        if method == "cancel":
+            task = self._running.get(params.get("id", -1))
+            if task is not None:
+                task.cancel()
+            return
+        if request_id is None or request_id in self._running:
+            raise BadRequest
+        task = asyncio.create_task(self._run(request_id, method, params))
+        self._running[request_id] = task
+
+    async def _run(self, request_id: int, method: str, params: dict[str, Any]) -> None:
+        try:
+            await self._send({"id": request_id, **await self._answer(request_id, method, params)})
+        except ConnectionError:
+            logger.info("a client left before its answer")
+        finally:
+            self._running.pop(request_id, None)
+
+    async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
+        """Run a method; every way it can end becomes a result or an error."""
+        run = self._methods.get(method)
+        if run is None:
+            return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
+
+        def on_log(level: str, text: str) -> None:
+            log = {"id": request_id, "level": level, "text": text}
+            self._write({"method": "log", "params": log})
+
+        try:
+            return {"result": await run(params, on_log)}
+        except ServiceError as error:
+            return {"error": error.as_rpc()}
+        except asyncio.CancelledError:
+            return {"error": ServiceError("cancelled", "The call was cancelled.").as_rpc()}
+        except Exception:
+            # The boundary of the service: a fault of ours must not look like a lost connection.
+            logger.exception("%s failed", method)
+            message = "The sandbox service met an error of its own."
+            hint = "Its log says more; try again, and report it if it stays."
+            return {"error": ServiceError("sandbox_error", message, hint).as_rpc()}
+
+    def _write(self, message: dict[str, Any]) -> None:
+        self._writer.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+
+    async def _send(self, message: dict[str, Any]) -> None:
+        self._write(message)
+        await self._writer.drain()
+
+
+async def serve(engine: Engine, listener: socket.socket, allowed_uids: frozenset[int]) -> None:
     """Serve until cancelled; writes `ready` to the log when clients may come."""
     server = Server(engine, allowed_uids)
     limit = 2 * MAX_LINE_BYTES
@@ -105,3 +180,5 @@ class Connection:
         await asyncio.Event().wait()
     finally:
         running.close()
+        await server.close()
+        await engine.close()

@@ -47,15 +47,19 @@ class Sandbox:
     @classmethod
     async def spawn(cls, launch: Launch) -> Self:
         """Start the prepared command; its descriptors are closed here in every case."""
+        starting = asyncio.create_task(_start(launch))
+        cancelled = await _wait_through(starting)
         try:
-            process = await _start(launch)
+            process = starting.result()
         except BaseException:
             os.close(launch.info)
             raise
         try:
             child = await _child_pid(launch.info)
+            if cancelled:
+                raise asyncio.CancelledError
         except BaseException:
-            # Cancelled while it started: nobody else knows of the process yet.
+            # Nobody else knows of the process yet.
             await cls(process, None).end()
             raise
         return cls(process, child)
@@ -114,6 +118,21 @@ class Sandbox:
         stdout = self.process.stdout
         while stdout is not None and await stdout.read(CHUNK_BYTES):
             pass
+
+
+async def _wait_through(task: asyncio.Task[Process]) -> bool:
+    """Wait for a task that must not be interrupted; returns whether that was asked for.
+
+    asyncio never returns when it is cancelled between the start of a process and the opening of
+    its pipes (`_UnixSubprocessTransport._wait`, seen with Python 3.11).
+    """
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled
 
 
 async def _start(launch: Launch) -> Process:

@@ -175,7 +175,7 @@ def test_a_client_that_leaves_takes_its_call_with_it(
 ) -> None:
     hang(sandbox_service, hostile).close()
     assert becomes_true(lambda: not workers(sandbox_service))
-    assert sandbox_service.client.status()["running"] == 0
+    assert becomes_true(lambda: sandbox_service.client.status()["running"] == 0)
 
 
 def test_no_sandbox_outlives_the_service(npm_settings: dict[str, str]) -> None:

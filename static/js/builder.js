@@ -1,0 +1,25 @@
+// The builder keeps what is typed on the server only when a button is pressed: warn before it is lost.
+let changed = false;
+document.addEventListener("input", (event) => {
+  if (event.target.closest("#builder")) changed = true;
+});
+document.addEventListener("click", (event) => {
+  if (event.target.closest('#builder [value^="save"]')) changed = false;
+});
+// A form that was not saved is shown again with its problems.
+document.addEventListener("htmx:afterSwap", (event) => {
+  if (event.detail.xhr.status === 422) changed = true;
+});
+window.addEventListener("beforeunload", (event) => {
+  if (changed) event.preventDefault();
+});
+// A folded list of inputs stays open while its own rows are filled in.
+let open = [];
+const folds = () => [...document.querySelectorAll("#builder details")];
+const nameOf = (fold) => fold.id || fold.querySelector("[id]")?.id;
+document.addEventListener("htmx:beforeSwap", () => {
+  open = folds().filter((fold) => fold.open).map(nameOf);
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const fold of folds()) if (open.includes(nameOf(fold))) fold.open = true;
+});
