@@ -7,7 +7,7 @@ missed some of it, or finds Redis gone, still reads everything from the rows.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
@@ -113,7 +113,7 @@ def connect() -> "aioredis.Redis":
     return aioredis.from_url(settings.REDIS_URL)
 
 
-async def follow(turn_id: UUID, *, after: int = 0) -> AsyncIterator[Event | None]:
+async def follow(turn_id: UUID, *, after: int = 0) -> AsyncGenerator[Event | None]:
     """Yield the events behind `after`, first the rows, then live, until the turn is over.
 
     Yields None when nothing happened for `KEEPALIVE_SECONDS`, so that the reader can tell the

@@ -4,9 +4,11 @@ import asyncio
 import logging
 import os
 import re
+import warnings
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from http import HTTPStatus
 from types import ModuleType
 from typing import Any
 from uuid import uuid4
@@ -147,6 +149,7 @@ class _Calls:
 @cache
 def _litellm() -> ModuleType:
     """Import LiteLLM quietly: no price list from the network, no advice on the console."""
+    warnings.filterwarnings("ignore", message="Accessing the 'model_(computed_)?fields'")
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"
     import litellm
 
@@ -155,7 +158,7 @@ def _litellm() -> ModuleType:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
-    class Demo(litellm.CustomLLM):  # type: ignore[misc]
+    class Demo(litellm.CustomLLM):  # type: ignore[misc, name-defined]
         """The model `demo/offline`."""
 
         async def astreaming(
@@ -186,9 +189,14 @@ def _told(litellm: ModuleType, problem: Exception, model: str, *, began: bool) -
         ((known.BadRequestError, known.UnprocessableEntityError), errors.ModelRefusedRequest),
     )
     kind = next((ours for theirs, ours in table if isinstance(problem, theirs)), None)
-    if "LLM Provider NOT provided" in str(problem):
+    # some refusals come without a class of their own
+    if getattr(problem, "status_code", None) == HTTPStatus.FORBIDDEN:
+        kind = errors.ModelUnauthorised
+    elif "LLM Provider NOT provided" in str(problem):
         kind = errors.ModelUnknown
-    elif began:
+    elif "Connection error" in str(problem):
+        kind = errors.ModelUnreachable
+    if began:
         kind = errors.ModelInterrupted
     kind = kind or errors.ModelUnavailable
     summary = (kind.__doc__ or "").rstrip(".")

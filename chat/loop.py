@@ -122,10 +122,10 @@ async def run(
             yield Finished(usage)
             return
         answers: dict[int, Answer] = {}
-        async for event in _run_calls(said.calls, tools):
-            if isinstance(event, CallEnded):
-                answers[event.place] = event.answer
-            yield event
+        async for happened in _run_calls(said.calls, tools):
+            if isinstance(happened, CallEnded):
+                answers[happened.place] = happened.answer
+            yield happened
         malformed += sum(parsed(call.arguments)[1] is not None for call in calls)
         if malformed >= MAX_MALFORMED:
             raise TooManyMalformedCalls

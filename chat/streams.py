@@ -1,7 +1,7 @@
 """Server-sent events of a turn: HTML for the page, JSON for programs."""
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 
 from django.http import HttpRequest, StreamingHttpResponse
@@ -23,7 +23,9 @@ async def json_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
             if event is None:
                 yield KEEPALIVE
             else:
-                yield sse(json.dumps(event.data, ensure_ascii=False), event.name, event.number)
+                # sorted, so that an event is the same bytes live and when it is read again
+                data = json.dumps(event.data, ensure_ascii=False, sort_keys=True)
+                yield sse(data, event.name, event.number)
 
 
 async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
@@ -53,7 +55,7 @@ def sse(data: str, name: str, number: int) -> str:
     return f"id: {number}\nevent: {name}\n{lines}\n"
 
 
-async def _followed(turn: Turn, after: int) -> AsyncIterator[Event | None]:
+async def _followed(turn: Turn, after: int) -> AsyncGenerator[Event | None]:
     """Follow a turn, and close it where its process turns out to be gone."""
     await in_thread(turns_close_stale, turn.conversation_id)
     async with aclosing(follow(turn.pk, after=after)) as events:

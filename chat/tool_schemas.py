@@ -8,6 +8,9 @@ SEARCH_TOOLS = "search_tools"
 
 MOST_EXAMPLES = 4
 
+EXAMPLES = "\nExamples: "
+"""Stands between a tool's description and what it is asked for."""
+
 SEARCH_TOOLS_SCHEMA: JsonObject = {
     "type": "function",
     "function": {
@@ -44,15 +47,15 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
 def model_schema(spec: ToolSpec) -> JsonObject:
     """Return a tool as a model is told of it; examples show what it is asked for."""
     examples = spec.ai_agent.get("examples")
-    lines = [spec.description]
+    description = spec.description
     if isinstance(examples, list) and examples:
         quoted = " ".join(f"“{example}”" for example in examples[:MOST_EXAMPLES])
-        lines.append(f"Examples: {quoted}")
+        description = f"{description}{EXAMPLES}{quoted}"
     return {
         "type": "function",
         "function": {
             "name": spec.wire_name,
-            "description": "\n".join(lines),
+            "description": description,
             "parameters": dict(spec.input_schema) or {"type": "object", "properties": {}},
         },
     }

@@ -179,6 +179,12 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
     "REDOC_DIST": "SIDECAR",
+    "ENUM_NAME_OVERRIDES": {
+        "ToolVisibility": "registry.models.tool.Visibility",
+        "AgentVisibility": "agents.models.agent.AgentVisibility",
+        "ImportStatus": "registry.models.job.JobStatus",
+        "RunStatus": "sequences.models.run.RunStatus",
+    },
 }
 
 # --- Tools -----------------------------------------------------------------------------------

@@ -7,12 +7,14 @@ from urllib.parse import urlencode
 from django.contrib.auth.models import User
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
+from config.lib.jsontext import clean_text
 from registry.models import Tool
 from registry.models.tool import Health
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_visible_to
 
 MINE = "me"
+LONGEST_TEXT = 500
 MOST_FOUND = 100
 BEHIND_ALL = MOST_FOUND + 1
 """Rank of a tool whose name contains the query but that the search did not find."""
@@ -32,7 +34,8 @@ class ToolFilters:
     @classmethod
     def of(cls, data: Mapping[str, str]) -> "ToolFilters":
         """Read the filters from a query string; an unknown choice narrows to nothing."""
-        return cls(**{name: data.get(name, "").strip()[:200] for name in cls.__annotations__})
+        texts = {name: clean_text(data.get(name, "")) for name in cls.__annotations__}
+        return cls(**{name: text.strip()[:LONGEST_TEXT] for name, text in texts.items()})
 
     def query(self, **changes: str) -> str:
         """Return these filters as a query string, some of them changed."""

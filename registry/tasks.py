@@ -1,11 +1,15 @@
 """What the worker does for the registry. Arguments are ids; a task claims its row first."""
 
+import logging
 from uuid import UUID
 
 from celery import shared_task
 
+from config.lib.errors import DomainError
 from registry.importing.health_check import packages_check
 from registry.importing.jobs import TASK, import_run
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task(name=TASK)
@@ -17,5 +21,9 @@ def run_import(job_id: str) -> None:
 @shared_task(name="registry.check_tool_health")
 def check_tool_health() -> None:
     """Read the exports of every imported package again and set the health of its tools."""
-    for _ in packages_check():
-        pass
+    try:
+        for check in packages_check():
+            if check.broken:
+                logger.warning("%s: %s", check.package, check.broken)
+    except DomainError as error:
+        logger.warning("The health of tools was not checked: %s", error.message)

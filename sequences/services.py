@@ -1,13 +1,14 @@
 """Every change that a person makes to sequences and their runs."""
 
 from collections.abc import Iterable
+from typing import TypedDict
 
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
 
 from config.lib.errors import Conflict
 from config.lib.jsontext import clean_text, storable
-from config.lib.types import JsonObject, JsonValue
+from config.lib.types import JsonValue
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import ToolKind, Visibility
@@ -25,6 +26,22 @@ SEQUENCE_SECONDS = 300
 """How long a caller waits for a sequence; a run that nobody waits for may take longer."""
 
 
+class SequenceFields(TypedDict):
+    """What a person says of a sequence; `definition` and `input_schema` are unchecked JSON."""
+
+    name: str
+    description: str
+    definition: JsonValue
+    input_schema: JsonValue
+    visibility: str
+    team: Group | None
+
+
+def new_sequence(owner: User) -> Tool:
+    """Return the row of a sequence that is not saved yet."""
+    return Tool(kind=ToolKind.SEQUENCE, owner=owner, timeout_seconds=SEQUENCE_SECONDS)
+
+
 def sequence_create(
     owner: User,
     *,
@@ -39,9 +56,8 @@ def sequence_create(
 
     Raises DefinitionInvalid with everything that is wrong, each problem with its field.
     """
-    tool = Tool(kind=ToolKind.SEQUENCE, owner=owner, timeout_seconds=SEQUENCE_SECONDS)
     return sequence_update(
-        tool,
+        new_sequence(owner),
         author=owner,
         name=name,
         description=description,
@@ -68,17 +84,21 @@ def sequence_update(
     A public sequence waits for review after every such change, because what was approved is no
     longer what it does; one in quarantine stays there. Raises DefinitionInvalid.
     """
-    name, description = clean_text(name).strip(), clean_text(description).strip()
-    problems = [
-        *_text_problems(name, description),
-        *_sharing_problems(author, visibility, team),
-    ]
-    checked = _checked(author, tool, definition, input_schema, problems)
+    fields: SequenceFields = {
+        "name": clean_text(name).strip(),
+        "description": clean_text(description).strip(),
+        "definition": definition,
+        "input_schema": input_schema,
+        "visibility": visibility,
+        "team": team,
+    }
+    if problems := sequence_problems(tool, author=author, **fields):
+        raise DefinitionInvalid(problems)
     before = canonical_digest(snapshot_of(tool))
-    if tool.title != name:
-        tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
-    tool.title, tool.description = name, description
-    tool.definition, tool.input_schema = checked, storable(input_schema)
+    if tool.title != fields["name"]:
+        tool.wire_name = free_wire_name(None, fields["name"], tool_id=tool.pk)
+    tool.title, tool.description = fields["name"], fields["description"]
+    tool.definition, tool.input_schema = to_json(parse(definition)), storable(input_schema)
     became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
     tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
     changed = canonical_digest(snapshot_of(tool)) != before
@@ -94,30 +114,41 @@ def sequence_update(
     return tool
 
 
+def sequence_problems(
+    tool: Tool,
+    *,
+    author: User,
+    name: str,
+    description: str,
+    definition: JsonValue,
+    input_schema: JsonValue,
+    visibility: str,
+    team: Group | None,
+) -> list[Problem]:
+    """Return everything that keeps a sequence from being saved; empty when nothing does."""
+    problems = [
+        *_text_problems(name, description),
+        *_sharing_problems(author, visibility, team),
+    ]
+    try:
+        parsed = parse(definition)
+    except DefinitionInvalid as error:
+        return [*problems, *error.problems]
+    return [
+        *problems,
+        *validate(
+            parsed,
+            tools=tool_shapes(author, parsed),
+            input_schema=input_schema if isinstance(input_schema, dict) else {},
+            self_id=str(tool.pk),
+        ),
+        *nesting_problems(parsed, tool.pk),
+    ]
+
+
 def sequence_delete(tool: Tool) -> None:
     """Delete a sequence; its runs stay, and a sequence that calls it says so when it runs."""
     tool_delete(tool)
-
-
-def _checked(
-    author: User, tool: Tool, data: JsonValue, input_schema: JsonValue, problems: list[Problem]
-) -> JsonObject:
-    """Return the whole definition as it is stored; raise with `problems` and all further ones."""
-    try:
-        definition = parse(data)
-    except DefinitionInvalid as error:
-        raise DefinitionInvalid([*problems, *error.problems]) from None
-    schema = input_schema if isinstance(input_schema, dict) else {}
-    problems += validate(
-        definition,
-        tools=tool_shapes(author, definition),
-        input_schema=schema,
-        self_id=str(tool.pk),
-    )
-    problems += nesting_problems(definition, tool.pk)
-    if problems:
-        raise DefinitionInvalid(problems)
-    return to_json(definition)
 
 
 def _text_problems(name: str, description: str) -> Iterable[Problem]:

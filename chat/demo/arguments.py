@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chat.demo.payload import Payload
+from chat.tool_schemas import EXAMPLES
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.search.tokens import tokenize
 
@@ -44,7 +45,7 @@ def _words_of(schema: JsonSchema, tool: str, description: str) -> frozenset[str]
         if isinstance(spec, dict)
         for option in spec.get("enum") or ()
     ]
-    purpose = description.partition("\n")[0]
+    purpose = description.partition(EXAMPLES)[0]
     return frozenset(tokenize(" ".join([tool, purpose, *options])))
 
 

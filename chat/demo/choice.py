@@ -6,16 +6,19 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from chat.demo.payload import in_signs
+from chat.tool_schemas import EXAMPLES
 from config.lib.types import JsonObject
 from registry.search.tokens import query_terms, tokenize
 
 NAME_WEIGHT = 2.0
-"""A word of the name says more than one of the description or the examples."""
+EXAMPLE_WEIGHT = 0.6
+"""A word of the name says more than one of the description, and one that only an example has says
+less: it may be what the example works on."""
 
 FIT = 0.34
 """Share of the message's words, weighted by rarity, that a tool must have in common with it."""
 
-WHOLE_FIT = 0.75
+WHOLE_FIT = 0.9
 """A tool that fits the whole message so well is wanted alone, whatever its clauses are."""
 
 _QUOTED = re.compile(r"```.*?```|`[^`]*`|\"[^\"]*\"|“[^”]*”|(?<!\w)'[^'\n]+'(?!\w)", re.DOTALL)
@@ -101,11 +104,7 @@ class _Lexicon:
 
     def __init__(self, tools: Sequence[JsonObject]) -> None:
         self._tools = tools
-        self._names = [frozenset(tokenize(tool["name"])) for tool in tools]
-        self._words = [
-            name | frozenset(tokenize(_text(tool)))
-            for tool, name in zip(tools, self._names, strict=True)
-        ]
+        self._words = [_weighted_words(tool) for tool in tools]
         self._frequency = Counter(word for words in self._words for word in words)
 
     def best(self, said: str) -> tuple[JsonObject | None, float]:
@@ -113,23 +112,19 @@ class _Lexicon:
         terms = query_terms(_need_in(said))
         total = sum(self._rarity(term) * weight for term, weight in terms.items())
         scores = [
-            sum(self._worth(term, place) * weight for term, weight in terms.items())
-            for place in range(len(self._tools))
+            sum(
+                self._rarity(term) * weight * words.get(term, 0.0) for term, weight in terms.items()
+            )
+            for words in self._words
         ]
         if not any(scores):
             return None, 0.0
         place = scores.index(max(scores))
         covered = sum(
-            self._rarity(term) * weight
+            self._rarity(term) * weight * min(1.0, self._words[place].get(term, 0.0))
             for term, weight in terms.items()
-            if term in self._words[place]
         )
         return self._tools[place], covered / total
-
-    def _worth(self, term: str, place: int) -> float:
-        if term not in self._words[place]:
-            return 0.0
-        return self._rarity(term) * (NAME_WEIGHT if term in self._names[place] else 1.0)
 
     def _rarity(self, term: str) -> float:
         """Return a word's weight; one that no tool has counts half: it is mostly the payload."""
@@ -137,7 +132,8 @@ class _Lexicon:
         return math.log(1 + (len(self._tools) + 1) / (count or 1)) * (1.0 if count else 0.5)
 
 
-def _text(tool: JsonObject) -> str:
+def _weighted_words(tool: JsonObject) -> dict[str, float]:
+    """Return the words of one tool, each with the weight of the best place it stands in."""
     parameters = tool["parameters"].get("properties") or {}
     options = [
         str(option)
@@ -145,4 +141,7 @@ def _text(tool: JsonObject) -> str:
         if isinstance(spec, dict)
         for option in spec.get("enum") or ()
     ]
-    return " ".join([tool.get("description", ""), *parameters, *options])
+    description, _, examples = tool.get("description", "").partition(EXAMPLES)
+    words = dict.fromkeys(tokenize(examples), EXAMPLE_WEIGHT)
+    words |= dict.fromkeys(tokenize(" ".join([description, *parameters, *options])), 1.0)
+    return words | dict.fromkeys(tokenize(tool["name"]), NAME_WEIGHT)

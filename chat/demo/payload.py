@@ -48,7 +48,7 @@ class Payload:
         self._said = said
         self._tool = tool
         self._tool_words = tool_words
-        self._quoted = [body.strip("\n") for body in _FENCE.findall(said)]
+        self._quoted: list[str] = [body.strip("\n") for body in _FENCE.findall(said)]
         unfenced = _FENCE.sub(" ", said)
         for groups in _QUOTE.findall(unfenced):
             text = next((group for group in groups if group), "")
@@ -146,7 +146,7 @@ class Payload:
     def place(self) -> str | None:
         """Return a time zone or a place's name."""
         if zone := _ZONE.search(self._said):
-            return zone[0]
+            return str(zone[0])
         if place := _PLACE.search(self._plain):
             return place[1].rstrip(".")
         return None
@@ -189,11 +189,11 @@ class Payload:
             return after.strip()
         if (cue := _CUE.search(text)) and (tail := text[cue.end() :].strip()):
             return tail.rstrip("?")
-        return self._without_call(text) or self._said.strip()
+        return self._without_call(text)
 
     def _without_call(self, text: str) -> str:
         """Drop the words at the start that only say what the tool does."""
         words = text.split()
-        while words and set(tokenize(words[0])) <= self._tool_words:
+        while len(words) > 1 and set(tokenize(words[0])) <= self._tool_words:
             words.pop(0)
         return " ".join(words)

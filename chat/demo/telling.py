@@ -8,6 +8,9 @@ from config.lib.types import JsonObject, JsonValue
 MOST_LINES = 12
 LONGEST_VALUE = 1_500
 
+_HEADLINES = ("result", "answer", "text", "total", "value", "count", "summary", "message")
+"""Fields that hold the answer itself, where a tool has one of them; the others stand below."""
+
 
 def told(name: str, answer: str) -> str:
     """Return what the tool `name` answered, as Markdown; `answer` is the JSON the model reads."""
@@ -30,9 +33,10 @@ def _failure(name: str, error: JsonObject) -> str:
 
 def _success(name: str, output: JsonValue) -> str:
     match output:
-        case {"result": result, **rest} if not isinstance(result, dict | list):
-            others = _lines(rest)
-            return f"According to `{name}`, the result is {_value(result)}." + _below(others)
+        case dict() if key := next((key for key in _HEADLINES if _is_plain(output.get(key))), ""):
+            rest = {field: value for field, value in output.items() if field != key}
+            headline = f"According to `{name}`, the {_words(key)} is {_value(output[key])}."
+            return headline + _below(_lines(rest))
         case dict() if len(output) == 1:
             ((key, value),) = output.items()
             return f"According to `{name}`, the {_words(key)} is {_value(value)}."
@@ -47,6 +51,10 @@ def _success(name: str, output: JsonValue) -> str:
             return f"`{name}` succeeded and gave nothing back."
         case _:
             return f"`{name}` says: {_value(output)}"
+
+
+def _is_plain(value: JsonValue) -> bool:
+    return value is not None and not isinstance(value, dict | list)
 
 
 def _lines(fields: JsonObject) -> list[str]:

@@ -37,7 +37,7 @@ def message_send(request: SignedInRequest, conversation_id: UUID) -> HttpRespons
         return reswap(retarget(answer, "#composer-error"), "innerHTML")
     if not wants_fragment(request):
         return redirect("chat:conversation_detail", conversation.pk)
-    context = {"conversation": conversation, "shown": shown_turn(turn)}
+    context = {"conversation": turn.conversation, "shown": shown_turn(turn)}
     return render(request, "chat/_turn_added.html", context)
 
 

@@ -62,13 +62,15 @@ def report(message: str) -> None:
 
 
 def main() -> None:
-    """Run the services; stop them when the last user has gone or on SIGTERM."""
+    """Detach; run the services; stop them when the last user has gone or on SIGTERM."""
     parser = argparse.ArgumentParser(description="Run the embedded PostgreSQL and Redis.")
     parser.add_argument("--volatile", action="store_true", help="data need not survive a crash")
     durable = not parser.parse_args().volatile
     keeper, users = FileLock(places.lock_file("keeper")), FileLock(places.lock_file("users"))
     if not keeper.try_alone():
         return
+    if os.fork() != 0:
+        os._exit(0)  # whoever started it goes on; the child has the lock
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     services: list[Service] = []
     try:

@@ -85,16 +85,17 @@ def _start(*, durable: bool) -> None:
     if not starting.wait_alone(START_SECONDS):
         raise EmbeddedServiceError("Another process has been starting the services for too long.")
     try:
-        keeper = None if _keeper_runs() else _spawn_keeper(durable=durable)
-        _wait_until_all_answer(keeper)
+        if not _keeper_runs():
+            _spawn_keeper(durable=durable)
+        _wait_until_all_answer()
     finally:
         starting.release()
 
 
-def _wait_until_all_answer(keeper: subprocess.Popen[bytes] | None) -> None:
+def _wait_until_all_answer() -> None:
     deadline = time.monotonic() + START_SECONDS
     while missing := _missing():
-        if (keeper is not None and keeper.poll() is not None) or time.monotonic() > deadline:
+        if not _keeper_runs() or time.monotonic() > deadline:
             raise EmbeddedServiceError(
                 f"{' and '.join(missing)} did not start. The end of {places.log_file()}:\n"
                 + _end_of_log()
@@ -102,14 +103,16 @@ def _wait_until_all_answer(keeper: subprocess.Popen[bytes] | None) -> None:
         time.sleep(POLL_SECONDS)
 
 
-def _spawn_keeper(*, durable: bool) -> subprocess.Popen[bytes]:
+def _spawn_keeper(*, durable: bool) -> None:
+    """Start a keeper; it runs, detached from this process, when this returns."""
     places.log_file().parent.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "config.embedded.keeper", *([] if durable else ["--volatile"])]
     with places.log_file().open("wb") as log:
         # A session of its own: Ctrl-C in the terminal must not reach the servers before the
         # processes that use them have ended.
-        return subprocess.Popen(
+        subprocess.run(
             command,
+            check=False,
             cwd=places.PROJECT,
             stdin=subprocess.DEVNULL,
             stdout=log,

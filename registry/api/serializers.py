@@ -62,7 +62,7 @@ class PackageDetailSerializer(PackageSerializer):
 class PackageImportSerializer(serializers.Serializer[Any]):
     """A request to import a package; without a version the newest."""
 
-    ecosystem = serializers.ChoiceField(choices=[Ecosystem.NPM.value], default=Ecosystem.NPM.value)
+    ecosystem = serializers.ChoiceField(choices=Ecosystem.choices, default=Ecosystem.NPM.value)
     name = serializers.CharField(max_length=214)
     version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
 

@@ -1,8 +1,10 @@
 """Keep the catalogue in step with the built-in tools of this release."""
 
+import json
+
 from django.db import transaction
 
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry.builtins import BUILTINS, Builtin
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
 from registry.models import Tool
@@ -55,11 +57,18 @@ def _row_of(builtin: Builtin) -> JsonObject:
         "category": builtin.category,
         "input_schema": dict(builtin.input_schema),
         "output_schema": dict(builtin.output_schema),
-        "ai_agent": dict(builtin.ai_agent),
+        "ai_agent": builtin.ai_agent,
         "visibility": Visibility.PUBLIC,
         "import_health": Health.HEALTHY,
     }
 
 
 def _differs(tool: Tool, values: JsonObject) -> bool:
-    return any(getattr(tool, field) != value for field, value in values.items())
+    return any(
+        _comparable(getattr(tool, field)) != _comparable(value) for field, value in values.items()
+    )
+
+
+def _comparable(value: JsonValue) -> JsonValue:
+    """Return JSON with every number a float: PostgreSQL gives 1e300 back as a whole number."""
+    return json.loads(json.dumps(value), parse_int=float)

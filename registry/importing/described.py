@@ -48,7 +48,7 @@ def described_tool(match: Match, package: Package, description: Description) -> 
         if exported.output_schema:
             values["output_schema"] = storable(exported.output_schema)
     error = ImportBroken(problem, tool=f"{package.name}::{match.export}") if problem else None
-    return Described(values=values, error=error.as_dict() if error else None)
+    return Described(values=values, error=storable(error.as_dict()) if error else None)
 
 
 def title_of(export: str) -> str:

@@ -6,8 +6,16 @@ from dataclasses import dataclass
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from config.lib.jsontext import storable
 from config.lib.types import JsonObject
-from registry.errors import ArtifactMissing, ImportBroken, ToolError, UnknownExport
+from registry.errors import (
+    ArtifactMissing,
+    ImportBroken,
+    RegistryUnreachable,
+    SandboxUnavailable,
+    ToolError,
+    UnknownExport,
+)
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem
 from registry.models.tool import Health
@@ -38,8 +46,7 @@ def packages_to_check() -> QuerySet[Package]:
 def packages_check() -> Iterator[PackageCheck]:
     """Check one package after the other.
 
-    Raises SandboxUnavailable, RegistryUnreachable and whatever else says nothing about the
-    package itself; no health is changed then.
+    Raises SandboxUnavailable and RegistryUnreachable; no health is changed then.
     """
     for package in packages_to_check():
         yield package_check(package)
@@ -50,9 +57,9 @@ def package_check(package: Package) -> PackageCheck:
     tools = list(Tool.objects.filter(package=package, deleted_at=None))
     try:
         description = _described(package)
+    except (SandboxUnavailable, RegistryUnreachable):  # says nothing of this package
+        raise
     except ToolError as error:
-        if not error.counts_against_health:
-            raise
         return _settle(package, tools, {tool.export_name: error for tool in tools})
     exports = {name for tool in description.tools for name in (tool.export, *tool.aliases)}
     missing: dict[str, ToolError] = {
@@ -97,7 +104,7 @@ def _settle(package: Package, tools: list[Tool], errors: dict[str, ToolError]) -
 
 def _mark(tool: Tool, health: Health, error: JsonObject | None) -> None:
     Tool.objects.filter(pk=tool.pk).update(
-        import_health=health, health_error=error, last_health_check_at=timezone.now()
+        import_health=health, health_error=storable(error), last_health_check_at=timezone.now()
     )
 
 

@@ -24,7 +24,7 @@ from registry.importing.errors import (
 )
 from registry.importing.npm import Imported, Stage, npm_import
 from registry.models import ImportJob, Package
-from registry.models.job import OPEN, JobStatus
+from registry.models.job import JobStatus
 from registry.models.package import Ecosystem
 
 logger = logging.getLogger(__name__)
@@ -66,7 +66,7 @@ def import_request(
         with transaction.atomic():
             job = ImportJob.objects.create(**wanted, package=package, stage="Waiting for a worker")
     except IntegrityError:  # the same request is open already
-        return ImportJob.objects.get(**wanted, status__in=OPEN)
+        return ImportJob.objects.filter(**wanted).latest("created_at")
     if queued:
         transaction.on_commit(lambda: _enqueue(job))
     return job
@@ -115,7 +115,7 @@ def _checked(ecosystem: str, name: str, version: str) -> tuple[str, str]:
 
 def _enqueue(job: ImportJob) -> None:
     try:
-        current_app.send_task(TASK, args=[str(job.pk)])
+        current_app.send_task(TASK, args=[str(job.pk)], retry=False)
     except OperationalError:
         _end(job, error=QueueUnavailable())
 
@@ -131,7 +131,8 @@ def _end(
     job.status = JobStatus.SUCCEEDED if imported else JobStatus.FAILED
     job.finished_at = timezone.now()
     if imported:
-        job.package, job.report, job.stage = imported.package, imported.report, "Done"
+        job.package, job.report = imported.package, storable(imported.report)
+        job.stage = "Done"
     if error:
         job.error = storable(error.as_dict())
     job.save()

@@ -1,5 +1,6 @@
 """Import an npm package: install it in the sandbox, read its exports, write its tools."""
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,11 +15,13 @@ from registry.importing.described import described_tool
 from registry.importing.errors import NoTools
 from registry.importing.matching import Match, match_tools
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
-from registry.manifest import Manifest, read_manifest
+from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import Health, ToolKind, Visibility
-from registry.sandbox.client import Artifact, Description, sandbox
+from registry.sandbox.client import Artifact, Description, DescriptionProblem, sandbox
+
+_EXPORT = re.compile(rf"[\w$.()-]{{1,{LONGEST_EXPORT}}}")
 
 Stage = Callable[[str], None]
 """Takes what the import is doing now, in words."""
@@ -44,13 +47,29 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
     stage(f"Installing {name}@{version or 'latest'} without running its scripts")
     artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version or None)
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
-    description = sandbox().describe(artifact=artifact.artifact)
+    description = _nameable(sandbox().describe(artifact=artifact.artifact))
     manifest = read_manifest(artifact.manifest)
     matches = match_tools(manifest.tools, description.tools)
     if not matches:
         raise _without_tools(artifact, description)
     stage(f"Saving {len(matches)} tool{'' if len(matches) == 1 else 's'}")
     return _save(artifact, manifest, description, matches, user)
+
+
+def _nameable(description: Description) -> Description:
+    """Leave out the exports that cannot be rows, each told as a problem."""
+    usable = [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)]
+    problems = [
+        DescriptionProblem(tool.export[:LONGEST_EXPORT], "Its name cannot be used for a tool.")
+        for tool in description.tools
+        if tool not in usable
+    ]
+    if len(usable) > MOST_TOOLS:
+        told = f"Only the first {MOST_TOOLS} of {len(usable)} tools are imported."
+        problems.append(DescriptionProblem(usable[MOST_TOOLS].export, told))
+    return Description(
+        tools=tuple(usable[:MOST_TOOLS]), problems=(*description.problems, *problems)
+    )
 
 
 @transaction.atomic
@@ -66,6 +85,7 @@ def _save(
     )
     if not made:
         require_may_change(package, user)
+        package.added_by = package.added_by or user  # one that the operator imported
         if package.artifact != artifact.artifact:
             package.review_status = status_after_change(package, user)
     _write_package(package, artifact, manifest, _findings(manifest, description, matches))
@@ -91,7 +111,7 @@ def _write_package(
     package.frameworks = list(manifest.frameworks)
     package.env = list(manifest.env)
     package.tier = manifest.tier
-    package.findings = findings
+    package.findings = storable(findings)
     package.save()
 
 

@@ -49,6 +49,15 @@ class RowCard:
     inputs: tuple[str, ...]
 
     @property
+    def chosen(self) -> str:
+        """Return the input or output that is chosen; none where the source was just changed."""
+        here, there = self.inputs, self.outputs
+        if self.row.source == "previousStep":
+            here, there = there, here
+        left_over = self.row.value in there and self.row.value not in here
+        return "" if left_over else self.row.value
+
+    @property
     def name_id(self) -> str:
         """Return the id of the field that holds the name."""
         return f"{self.prefix}-name"

@@ -16,21 +16,27 @@ Place = tuple[str | int, ...]
 def definition_from_draft(draft: Draft, chosen: Mapping[str, StepTool]) -> JsonObject:
     """Return the definition as JSON; what was typed wrongly is in it as typed.
 
-    `sequences.definition.parse` and `sequences.validation` then say what is wrong with it. Raises
-    DefinitionInvalid for rows that a mapping cannot hold.
+    `sequences.definition.parse` and `sequences.validation` then say what is wrong with it.
     """
-    problems: list[Problem] = []
-    steps = []
-    for index, step in enumerate(draft.steps):
-        problems += _row_problems(step.rows, ("steps", index, "inputMapping"))
-        steps.append(_step(step, index + 1, chosen.get(step.tool.strip())))
-    problems += _row_problems(draft.final, ("finalOutputMapping",))
-    if problems:
-        raise DefinitionInvalid(problems)
-    definition: JsonObject = {"format": 1, "steps": steps}
+    definition: JsonObject = {
+        "format": 1,
+        "steps": [
+            _step(step, number, chosen.get(step.tool.strip()))
+            for number, step in enumerate(draft.steps, 1)
+        ],
+    }
     if final := _mapping(draft.final, {}):
         definition["finalOutputMapping"] = final
     return definition
+
+
+def row_problems(draft: Draft) -> list[Problem]:
+    """Return what is wrong with rows that a definition cannot even hold."""
+    mappings: list[tuple[Place, list[Row]]] = [
+        *((("steps", i, "inputMapping"), step.rows) for i, step in enumerate(draft.steps)),
+        (("finalOutputMapping",), draft.final),
+    ]
+    return [problem for place, rows in mappings for problem in _row_problems(rows, place)]
 
 
 def schema_from_draft(draft: Draft) -> JsonValue:
@@ -66,7 +72,9 @@ def _step(step: StepDraft, number: int, tool: StepTool | None) -> JsonObject:
 
 def _mapping(rows: list[Row], fields: Mapping[str, FormField]) -> JsonObject:
     return {
-        row.name.strip(): _source(row, fields.get(row.name.strip())) for row in rows if row.source
+        row.name.strip(): _source(row, fields.get(row.name.strip()))
+        for row in rows
+        if row.source and row.name.strip() and not _lacks_output(row)
     }
 
 
@@ -92,8 +100,14 @@ def _row_problems(rows: list[Row], place: Place) -> Iterator[Problem]:
             yield problem_at((*place, name), f"“{name}” is given twice. Take one of them out.")
         elif row.source:
             seen.add(name)
+            if _lacks_output(row):
+                yield problem_at((*place, name), "Choose the output of an earlier step.")
         elif row.value.strip() and name:
             yield problem_at((*place, name), "Choose where the value comes from.")
+
+
+def _lacks_output(row: Row) -> bool:
+    return row.source == "previousStep" and not row.value.strip()
 
 
 def _number(text: str, default: int | None) -> int | float | str | None:

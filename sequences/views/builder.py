@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
@@ -23,9 +22,14 @@ from sequences import selectors, services
 from sequences.definition import DefinitionInvalid, Problem
 from sequences.forms.actions import Focus, act
 from sequences.forms.cards import SOURCES, builder_of
-from sequences.forms.definitions import definition_from_draft, schema_from_draft
+from sequences.forms.definitions import (
+    definition_from_draft,
+    row_problems,
+    schema_from_draft,
+)
 from sequences.forms.drafts import Draft, draft_from_post, draft_from_tool, new_draft
 from sequences.forms.step_tools import StepTool, tools_chosen, tools_offered
+from sequences.services import SequenceFields
 
 SAVE, SAVE_AND_RUN = "save", "save-run"
 
@@ -72,7 +76,8 @@ def _stored(user: User, tool: Tool | None) -> Draft:
 
 
 def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
-    fields: dict[str, Any] = {
+    """Save what the form holds; raise DefinitionInvalid with all that is wrong with it."""
+    fields: SequenceFields = {
         "name": draft.name,
         "description": draft.description,
         "definition": definition_from_draft(draft, _chosen(user, draft)),
@@ -80,8 +85,12 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
         "visibility": draft.visibility,
         "team": _team(user, draft.team),
     }
-    if tool is None:
-        return services.sequence_create(user, **fields)
+    tool = tool or services.new_sequence(user)
+    if problems := row_problems(draft):
+        told = {(problem.step, problem.field) for problem in problems}
+        others = services.sequence_problems(tool, author=user, **fields)
+        further = [problem for problem in others if (problem.step, problem.field) not in told]
+        raise DefinitionInvalid([*problems, *further])
     return services.sequence_update(tool, author=user, **fields)
 
 

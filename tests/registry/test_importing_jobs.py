@@ -6,6 +6,7 @@ import pytest
 from celery import current_app
 from django.core.management import CommandError, call_command
 from django.utils import timezone
+from kombu.exceptions import OperationalError
 
 from config.lib.errors import InvalidInput
 from registry.importing import errors
@@ -109,8 +110,10 @@ def test_an_import_whose_worker_is_gone_is_ended_when_it_is_asked_for_again(alic
 def test_a_queue_that_is_not_there_fails_the_job(
     alice, monkeypatch, django_capture_on_commit_callbacks
 ):
-    monkeypatch.setattr(current_app.conf, "broker_url", "redis://127.0.0.1:1/0")
-    monkeypatch.setattr(current_app.conf, "task_publish_retry", False)
+    def refuse(*_args, **_options):
+        raise OperationalError("connection refused")
+
+    monkeypatch.setattr(current_app, "send_task", refuse)
     with django_capture_on_commit_callbacks(execute=True):
         job = import_request(ecosystem="npm", name=NAME, user=alice)
     job.refresh_from_db()

@@ -134,6 +134,21 @@ def test_an_export_whose_schema_cannot_be_used_is_broken_not_fatal(npm, alice):
     assert statuses(imported)["shout"] == "added"
 
 
+def test_exports_whose_names_cannot_be_used_are_left_out_and_told(npm, alice):
+    code = "const odd = tool('Odd'); export { odd as 'two words', odd as 'nul\\0' };" + TWO_TOOLS
+    imported = bring(npm.publish("names", "1.0.0", code), alice)
+
+    assert statuses(imported) == {"shout": "added", "whisper": "added"}
+    assert "Its name cannot be used for a tool." in str(imported.package.findings)
+
+
+def test_a_package_that_the_operator_imported_is_adopted_by_who_refreshes_it(npm, governor):
+    name = npm.publish("operators", "1.0.0", TWO_TOOLS)
+    assert bring(name).package.added_by is None
+
+    assert bring(name, governor).package.added_by == governor
+
+
 def test_a_package_without_tools_says_so(npm, alice):
     name = npm.publish("empty", "1.0.0", "export const VERSION = 1;")
 

@@ -209,3 +209,21 @@ def test_a_step_of_a_sequence_inside_stops_with_the_run_outside(alice: User, wor
     assert isinstance(result, Failed)
     assert "did not answer within the step's 1 s" in result.error.message
     assert Run.objects.get(parent_step__isnull=False).status == "cancelled"
+
+
+def test_a_run_that_ends_while_it_is_given_up_keeps_its_ending(alice: User) -> None:
+    sequence = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
+    run = launch.launch(load_spec(sequence), {}, context_for(alice))
+    cancel = Event()
+    cancel.set()
+
+    def finish_first(note: JsonObject) -> None:
+        """Stand for a worker that is faster by a moment."""
+        runner.execute(run.pk)
+
+    workshop.calls.clear()
+    run.steps.create(number=99, tool_name="x", started_at=timezone.now())
+    context = context_for(alice, cancel=cancel, progress=finish_first)
+    with pytest.raises(launch.CallCancelled):
+        launch.wait(run, context, 5)
+    assert Run.objects.get().status == "succeeded"

@@ -283,3 +283,13 @@ def test_the_run_of_a_deleted_sequence_cannot_be_retried(alice: User, failed: Ru
     services.sequence_delete(failed.tool)
     with pytest.raises(PermissionRefused, match="no longer available"):
         runs.run_retry(failed, context=browser(alice))
+
+
+def test_a_wire_name_that_was_just_taken_is_told(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = workshop.step(workshop.make("echo"))
+    make(alice, step)
+    monkeypatch.setattr(services, "free_wire_name", lambda *_, **__: "count_and_shout")
+    with pytest.raises(Conflict, match="just taken the name count_and_shout"):
+        make(alice, step)

@@ -21,6 +21,9 @@ CHUNK_BYTES = 65_536
 INFO_SECONDS = 10.0
 END_SECONDS = 5.0
 
+Started = tuple[Process, int | None]
+"""bubblewrap's own process, and the process id of the first one inside."""
+
 
 @dataclass(frozen=True, slots=True)
 class Finished:
@@ -49,20 +52,11 @@ class Sandbox:
         """Start the prepared command; its descriptors are closed here in every case."""
         starting = asyncio.create_task(_start(launch))
         cancelled = await _wait_through(starting)
-        try:
-            process = starting.result()
-        except BaseException:
-            os.close(launch.info)
-            raise
-        try:
-            child = await _child_pid(launch.info)
-            if cancelled:
-                raise asyncio.CancelledError
-        except BaseException:
-            # Nobody else knows of the process yet.
-            await cls(process, None).end()
-            raise
-        return cls(process, child)
+        sandbox = cls(*starting.result())
+        if cancelled:
+            await sandbox.end()
+            raise asyncio.CancelledError
+        return sandbox
 
     @property
     def stderr(self) -> str:
@@ -120,11 +114,12 @@ class Sandbox:
             pass
 
 
-async def _wait_through(task: asyncio.Task[Process]) -> bool:
+async def _wait_through(task: asyncio.Task[Started]) -> bool:
     """Wait for a task that must not be interrupted; returns whether that was asked for.
 
     asyncio never returns when it is cancelled between the start of a process and the opening of
-    its pipes (`_UnixSubprocessTransport._wait`, seen with Python 3.11).
+    its pipes (`_UnixSubprocessTransport._wait`, seen with Python 3.11). And before the child's
+    number is known only bubblewrap can be killed, which may then not yet take its child along.
     """
     cancelled = False
     while not task.done():
@@ -135,9 +130,9 @@ async def _wait_through(task: asyncio.Task[Process]) -> bool:
     return cancelled
 
 
-async def _start(launch: Launch) -> Process:
+async def _start(launch: Launch) -> Started:
     try:
-        return await asyncio.create_subprocess_exec(
+        process = await asyncio.create_subprocess_exec(
             *launch.argv,
             stdin=PIPE,
             stdout=PIPE,
@@ -147,10 +142,12 @@ async def _start(launch: Launch) -> Process:
             start_new_session=True,
         )
     except OSError as error:
+        os.close(launch.info)
         message = f"The sandbox could not be started: {error}."
         raise ServiceError("sandbox_unavailable", message) from error
     finally:
         launch.close_inherited()
+    return process, await _child_pid(launch.info)
 
 
 async def _child_pid(info: int) -> int | None:

@@ -178,6 +178,22 @@ def test_a_client_that_leaves_takes_its_call_with_it(
     assert becomes_true(lambda: sandbox_service.client.status()["running"] == 0)
 
 
+def test_clients_that_leave_while_their_call_starts_leave_nothing_behind(
+    npm_settings: dict[str, str],
+) -> None:
+    with running_service(npm_settings) as service:
+        hostile = service.client.build(ecosystem="npm", name=f"{SCOPE}/hostile")
+        params = {"artifact": hostile.artifact, "export": "hangs", "timeout_seconds": 300}
+        request = {"jsonrpc": "2.0", "id": 1, "method": "call", "params": params}
+        for tenths in range(100):
+            # From before the process exists until after it has started: some 10 ms.
+            with connect(path_of(service)) as connection:
+                connection.sendall(json.dumps(request).encode() + b"\n")
+                threading.Event().wait(tenths / 10_000)
+        assert becomes_true(lambda: service.client.status()["running"] == 0)
+        assert not workers(service)
+
+
 def test_no_sandbox_outlives_the_service(npm_settings: dict[str, str]) -> None:
     with running_service(npm_settings) as service:
         hostile = service.client.build(ecosystem="npm", name=f"{SCOPE}/hostile")

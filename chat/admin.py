@@ -1,0 +1,69 @@
+"""Govern conversations: see what was said and done; take one away."""
+
+from typing import Any
+
+from django.contrib import admin
+from django.http import HttpRequest
+
+from chat.models import Conversation, Message, Turn, TurnEvent
+
+
+class RecordAdmin(admin.ModelAdmin[Any]):
+    """What happened is not added to or changed by hand, and goes only with its conversation."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        # a conversation may be deleted, and its turns and messages with it
+        match = request.resolver_match
+        return match is not None and "conversation" in (match.url_name or "")
+
+
+@admin.register(Conversation)
+class ConversationAdmin(admin.ModelAdmin[Conversation]):
+    list_display = ("__str__", "user", "agent", "created_at", "updated_at")
+    list_filter = ("agent",)
+    list_select_related = ("user", "agent")
+    search_fields = ("title", "user__username", "agent__name")
+    readonly_fields = ("user", "agent", "created_at", "updated_at")
+    date_hierarchy = "created_at"
+    ordering = ("-updated_at", "pk")
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+
+@admin.register(Turn)
+class TurnAdmin(RecordAdmin):
+    list_display = ("id", "conversation", "number", "status", "model", "created_at", "finished_at")
+    list_filter = ("status", "model")
+    list_select_related = ("conversation",)
+    search_fields = ("=id", "conversation__title", "conversation__user__username")
+    date_hierarchy = "created_at"
+    ordering = ("-created_at", "pk")
+
+
+@admin.register(Message)
+class MessageAdmin(RecordAdmin):
+    list_display = ("turn", "position", "role", "content_start", "created_at")
+    list_filter = ("role",)
+    list_select_related = ("turn",)
+    search_fields = ("content",)
+    ordering = ("-created_at", "pk")
+
+    @admin.display(description="Content")
+    def content_start(self, message: Message) -> str:
+        return message.content[:80]
+
+
+@admin.register(TurnEvent)
+class TurnEventAdmin(RecordAdmin):
+    list_display = ("turn", "number", "name")
+    list_filter = ("name",)
+    list_select_related = ("turn",)
+    search_fields = ("=turn__id",)
+    ordering = ("-pk",)

@@ -1,0 +1,98 @@
+"""Shapes of conversations on the wire."""
+
+from typing import Any
+
+from rest_framework import serializers
+
+from chat.models import Conversation, Message, Turn
+from chat.models.message import Role
+
+ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
+
+
+class ConversationSerializer(serializers.ModelSerializer[Conversation]):
+    """A conversation as lists tell it."""
+
+    agent = serializers.CharField(source="agent.slug", read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
+
+    class Meta:
+        model = Conversation
+        fields = ("id", "title", "agent", "createdAt", "updatedAt")
+
+
+class MessageSerializer(serializers.ModelSerializer[Message]):
+    """One message of a turn."""
+
+    toolCalls = serializers.JSONField(source="tool_calls", read_only=True)
+    toolCallId = serializers.CharField(source="tool_call_id", read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = Message
+        fields = ("role", "content", "toolCalls", "toolCallId", "result", "createdAt")
+
+
+class TurnSerializer(serializers.ModelSerializer[Turn]):
+    """A turn with its messages; `answer` is what the agent said last."""
+
+    conversation = serializers.UUIDField(source="conversation_id", read_only=True)
+    messages = MessageSerializer(many=True, read_only=True)
+    answer = serializers.SerializerMethodField()
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
+
+    class Meta:
+        model = Turn
+        fields = (
+            "id",
+            "conversation",
+            "number",
+            "status",
+            "model",
+            "answer",
+            "found",
+            "usage",
+            "error",
+            "messages",
+            "createdAt",
+            "finishedAt",
+        )
+
+    def get_answer(self, turn: Turn) -> str:
+        """Return the last words of the agent, or nothing while there are none."""
+        said = [m.content for m in turn.messages.all() if m.role == Role.ASSISTANT]
+        return said[-1] if said else ""
+
+
+class ConversationDetailSerializer(ConversationSerializer):
+    """A conversation with its latest turns, in order."""
+
+    turns = TurnSerializer(many=True, read_only=True)
+
+    class Meta(ConversationSerializer.Meta):
+        fields = (*ConversationSerializer.Meta.fields, "turns")  # type: ignore[assignment]
+
+
+class StartSerializer(serializers.Serializer[Conversation]):
+    """Opens a conversation."""
+
+    agent = serializers.CharField(help_text="The agent's slug.")
+    title = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class SendSerializer(serializers.Serializer[Turn]):
+    """A message, and variables for the tools of this conversation."""
+
+    content = serializers.CharField(allow_blank=True, trim_whitespace=False)
+    env = serializers.DictField(
+        child=serializers.CharField(max_length=10_000),
+        required=False,
+        help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
+    )
+
+    def validate_env(self, env: dict[str, Any]) -> dict[str, Any]:
+        for name in env:
+            serializers.RegexField(ENV_NAME).run_validation(name)
+        return env

@@ -1,0 +1,21 @@
+from django.urls import path
+
+from chat.api import views
+
+urlpatterns = [
+    path("conversations/", views.ConversationListView.as_view()),
+    path("conversations/<uuid:conversation_id>/", views.ConversationView.as_view()),
+    path("conversations/<uuid:conversation_id>/messages/", views.MessagesView.as_view()),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/",
+        views.TurnView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/events/",
+        views.TurnEventsView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/stop/",
+        views.TurnStopView.as_view(),
+    ),
+]

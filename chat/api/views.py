@@ -1,0 +1,184 @@
+"""`/api/v1/conversations/…`."""
+
+from typing import Any
+from uuid import UUID
+
+from asgiref.sync import async_to_sync
+from django.contrib.auth.models import User
+from django.db import connection
+from django.http.response import HttpResponseBase
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
+from rest_framework import status
+from rest_framework.renderers import JSONRenderer
+from rest_framework.request import Request
+from rest_framework.response import Response
+from rest_framework.views import APIView
+
+from chat import selectors, services
+from chat.api import serializers as shapes
+from chat.api.renderers import EventStreamRenderer
+from chat.models import Turn
+from chat.streams import event_stream, json_stream, last_seen, wait_for_end
+from config.lib.api import CursorPages
+from config.lib.idempotency import idempotent
+
+CHAT = {"GET": "chat", "POST": "chat", "DELETE": "chat"}
+
+STREAM = {
+    (200, "text/event-stream"): OpenApiResponse(
+        OpenApiTypes.STR, "The turn's events, each with id."
+    ),
+    (200, "application/json"): shapes.TurnSerializer,
+}
+
+
+class SignedInRequest(Request):
+    """A request that passed `IsAuthenticated`: somebody is signed in."""
+
+    user: User
+
+
+class ConversationListView(APIView):
+    """List and open conversations."""
+
+    required_scopes = CHAT
+
+    @extend_schema(
+        responses=shapes.ConversationSerializer(many=True), operation_id="conversations_list"
+    )
+    def get(self, request: SignedInRequest) -> Response:
+        """List your conversations, the newest first."""
+        pages = CursorPages()
+        rows = selectors.conversations_of(request.user)
+        page = pages.paginate_queryset(rows, request, view=self)
+        return pages.get_paginated_response(shapes.ConversationSerializer(page, many=True).data)
+
+    @extend_schema(request=shapes.StartSerializer, responses={201: shapes.ConversationSerializer})
+    @idempotent
+    def post(self, request: SignedInRequest) -> Response:
+        """Open a conversation with an agent."""
+        body = shapes.StartSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        conversation = services.conversation_create(
+            user=request.user,
+            agent_slug=body.validated_data["agent"],
+            title=body.validated_data["title"],
+        )
+        data = shapes.ConversationSerializer(conversation).data
+        return Response(data, status=status.HTTP_201_CREATED)
+
+
+class ConversationView(APIView):
+    """One conversation."""
+
+    required_scopes = CHAT
+
+    @extend_schema(
+        parameters=[OpenApiParameter("before", int, description="Turns before this number.")],
+        responses=shapes.ConversationDetailSerializer,
+        operation_id="conversations_retrieve",
+    )
+    def get(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+        """Show a conversation with its latest turns, or with those before a number."""
+        conversation = selectors.conversation_of(request.user, conversation_id)
+        before = request.query_params.get("before", "")
+        turns = selectors.turns_of(conversation, before=int(before) if before.isdecimal() else None)
+        head = shapes.ConversationSerializer(conversation).data
+        return Response({**head, "turns": shapes.TurnSerializer(turns, many=True).data})
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+        """Delete a conversation with all that was said in it."""
+        services.conversation_delete(selectors.conversation_of(request.user, conversation_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class StreamingView(APIView):
+    """Answers with a stream of events, or as JSON with the turn once it is over."""
+
+    required_scopes = CHAT
+    renderer_classes = [EventStreamRenderer, JSONRenderer]
+
+    def followed(self, request: SignedInRequest, turn: Turn) -> HttpResponseBase:
+        """Return the turn's events, or where the client accepts JSON, its end."""
+        if request.accepted_renderer.format == EventStreamRenderer.format:
+            return event_stream(json_stream(turn, after=last_seen(request)))
+        connection.close()  # waiting may take minutes; others need the connection
+        async_to_sync(wait_for_end)(turn)
+        over = selectors.turn_of(request.user, turn.conversation_id, turn.pk)
+        return Response(shapes.TurnSerializer(over).data)
+
+    def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
+        """Send errors as JSON, whatever the client accepts."""
+        final = super().finalize_response(request, response, *args, **kwargs)
+        if isinstance(final, Response):
+            final.accepted_renderer, final.accepted_media_type = JSONRenderer(), "application/json"
+        return final
+
+
+class MessagesView(StreamingView):
+    """The messages of a conversation."""
+
+    @extend_schema(request=shapes.SendSerializer, responses=STREAM)
+    def post(self, request: SignedInRequest, conversation_id: UUID) -> HttpResponseBase:
+        """Send a message and follow the agent's answer.
+
+        The turn goes on when the connection is lost; `GET …/turns/{turn}/events/` takes it up.
+        """
+        sent = self._send(request, conversation_id)
+        turn = selectors.turn_of(request.user, conversation_id, UUID(str(sent.data["turn"])))
+        response = self.followed(request, turn)
+        response["Turn-Id"] = str(turn.pk)
+        return response
+
+    @idempotent
+    def _send(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+        body = shapes.SendSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        conversation = selectors.conversation_of(request.user, conversation_id)
+        turn = services.message_send(conversation, **body.validated_data)
+        return Response({"turn": str(turn.pk)})
+
+
+class TurnView(APIView):
+    """One turn."""
+
+    required_scopes = CHAT
+
+    @extend_schema(responses=shapes.TurnSerializer, operation_id="conversations_turns_retrieve")
+    def get(self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID) -> Response:
+        """Show a turn as it is now."""
+        turn = selectors.turn_of(request.user, conversation_id, turn_id)
+        return Response(shapes.TurnSerializer(turn).data)
+
+
+class TurnEventsView(StreamingView):
+    """The events of a turn."""
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter("Last-Event-ID", int, OpenApiParameter.HEADER),
+            OpenApiParameter("after", int, description="As Last-Event-ID, in the address."),
+        ],
+        responses=STREAM,
+        operation_id="conversations_turns_events",
+    )
+    def get(
+        self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID
+    ) -> HttpResponseBase:
+        """Follow a turn from the event behind `Last-Event-ID`, or from its start."""
+        return self.followed(request, selectors.turn_of(request.user, conversation_id, turn_id))
+
+
+class TurnStopView(APIView):
+    """The end of a turn before its answer."""
+
+    required_scopes = CHAT
+
+    @extend_schema(request=None, responses={202: shapes.TurnSerializer})
+    def post(self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID) -> Response:
+        """Ask the agent to stop; a turn that is over stays as it is."""
+        services.turn_stop(selectors.turn_of(request.user, conversation_id, turn_id))
+        turn = selectors.turn_of(request.user, conversation_id, turn_id)
+        return Response(shapes.TurnSerializer(turn).data, status=status.HTTP_202_ACCEPTED)

@@ -1,0 +1,80 @@
+"""JMESPath over JSON."""
+
+import json
+
+import jmespath
+from jmespath.exceptions import JMESPathError
+
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject, JsonValue
+from registry.builtins.definition import Builtin, guidance
+from registry.builtins.shapes import record, text
+from registry.errors import ToolInputRejected
+
+
+def json_query(arguments: JsonObject) -> JsonObject:
+    """Return what `query` selects from the document."""
+    document = parsed(arguments["document"])
+    try:
+        result = jmespath.search(arguments["query"], document)
+    except (JMESPathError, RecursionError, TypeError, ValueError) as problem:
+        raise ToolInputRejected(
+            f"The query could not be answered: {str(problem)[:300]}",
+            "Use JMESPath, such as people[?age > `30`].name.",
+        ) from None
+    return {"result": storable(result)}
+
+
+def parsed(document: str) -> JsonValue:
+    """Return the JSON value that a text spells, or raise ToolInputRejected with the place."""
+    try:
+        return json.loads(document, parse_constant=_refuse)
+    except json.JSONDecodeError as problem:
+        raise ToolInputRejected(
+            f"The document is not JSON: {problem.msg} "
+            f"at line {problem.lineno}, column {problem.colno}.",
+            "Correct it there; json_validate lists what is wrong.",
+        ) from None
+    except (ValueError, RecursionError) as problem:
+        raise ToolInputRejected(f"The document is not JSON: {problem}.") from None
+
+
+def _refuse(constant: str) -> JsonValue:
+    raise ValueError(f"{constant} is not a JSON number")
+
+
+TOOLS = (
+    Builtin(
+        name="json_query",
+        title="Query JSON",
+        description="Select, filter and reshape values of a JSON document by a JMESPath query.",
+        category="data",
+        input_schema=record(
+            {
+                "document": text("The JSON document as text.", limit=500_000, at_least=1),
+                "query": text(
+                    "A JMESPath expression.",
+                    limit=2_000,
+                    at_least=1,
+                    examples=["people[*].name", "length(items)"],
+                ),
+            }
+        ),
+        output_schema=record(
+            {
+                "result": {
+                    "type": ["object", "array", "string", "number", "boolean", "null"],
+                    "description": "What the query selects; null when there is nothing.",
+                }
+            }
+        ),
+        ai_agent=guidance(
+            "When the user wants a value, a list or a filtered part out of JSON data.",
+            "The document is given as text; it does not fetch anything.",
+            'Get all the names from this JSON: {"people": [{"name": "Ada"}]}',
+            "Which items in this JSON cost more than 10?",
+            "Pick the field user.email out of this JSON document",
+        ),
+        run=json_query,
+    ),
+)

