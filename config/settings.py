@@ -35,6 +35,7 @@ ENCRYPTION_KEYS = _secrets.encryption_keys
 DEBUG = flag("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", "")
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000  # a sequence of 100 steps is one form
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
@@ -108,6 +109,11 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
+CELERY_BEAT_SCHEDULE = {
+    "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
+    "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
+    "check-tool-health": {"task": "registry.check_tool_health", "schedule": 6 * 3600.0},
+}
 
 # --- People ----------------------------------------------------------------------------------
 AUTH_PASSWORD_VALIDATORS = [

@@ -72,7 +72,8 @@ def _arguments(tool: JsonObject, need: str) -> JsonObject:
 
 def _introduction(tools: Sequence[JsonObject], *, asked: bool) -> str:
     names = ", ".join(f"`{tool['name']}`" for tool in tools[:TOOLS_NAMED])
-    told_tools = f"I have these tools at hand: {names}." if names else "I have no tools at hand."
+    none = "No tool is at hand yet: ask for something, and those that fit are looked for."
+    told_tools = f"I have these tools at hand: {names}." if names else none
     opening = "I found no tool that fits this. " if asked else ""
     return (
         f"{opening}I am Outfitter's demo model: I run offline and only match the words of a "

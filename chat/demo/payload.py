@@ -2,6 +2,8 @@
 
 import json
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from config.lib.types import JsonValue
@@ -11,7 +13,14 @@ _FENCE = re.compile(r"```[\w+#.-]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _QUOTE = re.compile(r"`([^`]+)`|\"([^\"]*)\"|“([^”]*)”|«([^»]*)»|(?<!\w)'([^'\n]+)'(?!\w)")
 _URL = re.compile(r"https?://[^\s<>\"'`)\]]+")
 _NUMBER = re.compile(r"(?<![\w.])-?\d[\d,]*(?:\.\d+)?(?![\w-]*\d*-\d)")
-_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)?\b")
+_MONTH = (
+    r"(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
+    r"|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
+)
+_DATE = re.compile(
+    r"\b\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:?\d{2})?)?\b"
+    rf"|\b\d{{1,2}} {_MONTH}(?: \d{{4}})?\b|\b{_MONTH} \d{{1,2}},? \d{{4}}\b"
+)
 _ZONE = re.compile(
     r"\b[A-Z][A-Za-z]+/[A-Z][A-Za-z_]+(?:/[A-Z][A-Za-z_]+)?\b|\bUTC(?:[+-]\d{1,2}(?::\d{2})?)?"
 )
@@ -29,9 +38,14 @@ _OPERATIONS = (
     (re.compile(r"(?<=[\d)])\s+squared\b", re.IGNORECASE), " ** 2"),
     (re.compile(r"(?<=\d)\s+percent\b", re.IGNORECASE), "%"),
 )
-_COUNTED = re.compile(r"-?\d[\d,]*(?:\.\d+)?\s*([A-Za-z°µ/%²³]+)")
+_COUNTED = re.compile(r"-?\d[\d,]*(?:\.\d+)?\s*(?:degrees?\s+)?([A-Za-z°µ/%²³]+)")
+_HOW_MANY = re.compile(r"\bhow many ([A-Za-z°µ/²³]+)", re.IGNORECASE)
 _TARGET_UNIT = re.compile(r"\b(?:to|into|in|as)\s+([A-Za-z°µ/²³]+)\s*[?.!]*\s*$")
 _CUE = re.compile(r"\b(?:of|in|on|for|about|from|with|this|that|text)\b[:\s]+(?=\S)", re.IGNORECASE)
+
+
+MOST_DOCUMENTS = 100
+"""Brackets of a message that are tried as the start of JSON."""
 
 
 def in_signs(said: str) -> str:
@@ -39,6 +53,24 @@ def in_signs(said: str) -> str:
     for pattern, sign in _OPERATIONS:
         said = pattern.sub(sign, said)
     return said
+
+
+def _json_documents(text: str) -> Iterator[tuple[str, Any]]:
+    """Yield the JSON lists and objects that stand in a text, as text and as values."""
+    decoder = json.JSONDecoder()
+    end = 0
+    for match in islice(re.finditer(r"[\[{]", text), MOST_DOCUMENTS):
+        if match.start() < end:
+            continue
+        try:
+            value, end = decoder.raw_decode(text, match.start())
+        except (ValueError, RecursionError):
+            continue
+        yield text[match.start() : end], value
+
+
+SHORTEST_STEM = 4
+"""Letters of an option that may be the start of a longer word in the message."""
 
 
 class Payload:
@@ -50,6 +82,9 @@ class Payload:
         self._tool_words = tool_words
         self._quoted: list[str] = [body.strip("\n") for body in _FENCE.findall(said)]
         unfenced = _FENCE.sub(" ", said)
+        for document, _ in _json_documents(unfenced):
+            self._quoted.append(document)
+            unfenced = unfenced.replace(document, " ", 1)
         for groups in _QUOTE.findall(unfenced):
             text = next((group for group in groups if group), "")
             if text != tool:
@@ -95,13 +130,17 @@ class Payload:
             ):
                 return option
         for option in options:
-            if (
-                isinstance(option, str)
-                and (words := set(tokenize(option)))
-                and words <= self._words
-            ):
+            if isinstance(option, str) and self._speaks_of(option):
                 return option
         return None
+
+    def _speaks_of(self, option: str) -> bool:
+        """Tell whether a word is the option in another form: `uppercase` for `upper`."""
+        words = set(tokenize(option))
+        if words and words <= self._words:
+            return True
+        is_stem = len(option) >= SHORTEST_STEM
+        return is_stem and any(word.startswith(option.lower()) for word in self._words)
 
     def number(self, name: str, *, needed: bool) -> float | int | None:
         """Take the next number, for an optional field only where the message speaks of it."""
@@ -125,15 +164,8 @@ class Payload:
 
     def json_value(self, kind: type | tuple[type, ...]) -> Any:
         """Return the first JSON value of this kind that stands in the message."""
-        decoder = json.JSONDecoder()
-        for match in re.finditer(r"[\[{]", self._said):
-            try:
-                value, _ = decoder.raw_decode(self._said, match.start())
-            except ValueError:
-                continue
-            if isinstance(value, kind):
-                return value
-        return None
+        found = (value for _, value in _json_documents(self._said) if isinstance(value, kind))
+        return next(found, None)
 
     def url(self) -> str | None:
         """Take the next link."""
@@ -153,7 +185,7 @@ class Payload:
 
     def unit(self, name: str) -> str | None:
         """Return the unit behind a number, or for a target the one the message ends with."""
-        target = _TARGET_UNIT.search(self._plain)
+        target = _HOW_MANY.search(self._plain) or _TARGET_UNIT.search(self._plain)
         if re.search(r"to|target", name, re.IGNORECASE):
             return target[1] if target else None
         counted = _COUNTED.search(self._plain)

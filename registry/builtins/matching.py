@@ -7,6 +7,15 @@ from registry.errors import ToolInputRejected
 SECONDS = 0.8
 """How long one search may take; a tool has to end within about a second."""
 
+GRAPHEME = regex.compile(
+    r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X"
+)
+"""One character as people see it: an accent or an emoji is several code points.
+
+Flags are matched by themselves, because `\\X` counts all letters of flags before the next one:
+quadratic time.
+"""
+
 
 def literal(wanted: str, *, case_sensitive: bool, whole_words: bool = False) -> regex.Pattern[str]:
     """Return the pattern that finds `wanted` as it is written."""

@@ -88,8 +88,7 @@ def reverse_text(arguments: JsonObject) -> JsonObject:
         return {"text": " ".join(reversed(source.split()))}
     if unit == "lines":
         return {"text": "\n".join(reversed(source.splitlines()))}
-    # An accent or an emoji is several code points; \X keeps them together.
-    return {"text": "".join(reversed(regex.findall(r"\X", source)))}
+    return {"text": "".join(reversed(matching.GRAPHEME.findall(source)))}
 
 
 def trim_text(arguments: JsonObject) -> JsonObject:

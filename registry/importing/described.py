@@ -8,7 +8,7 @@ from config.lib.types import JsonObject
 from registry.errors import ImportBroken
 from registry.importing.matching import Match
 from registry.models import Package
-from registry.sandbox.client import Description
+from registry.sandbox.contract import Description
 from registry.schemas import check_schema
 
 NO_INPUT: JsonObject = {"type": "object", "properties": {}}

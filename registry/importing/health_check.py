@@ -19,7 +19,8 @@ from registry.errors import (
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem
 from registry.models.tool import Health
-from registry.sandbox.client import Description, sandbox
+from registry.sandbox.client import sandbox
+from registry.sandbox.contract import Description
 from registry.selectors import BLOCKED
 
 

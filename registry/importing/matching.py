@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 from registry.manifest import DeclaredTool
-from registry.sandbox.client import ToolDescription
+from registry.sandbox.contract import ToolDescription
 
 CLOSE_ENOUGH = 0.75
 """Similarity (difflib's ratio of the bare names) from which two names are near each other."""

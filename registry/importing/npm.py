@@ -19,7 +19,8 @@ from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifes
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import Health, ToolKind, Visibility
-from registry.sandbox.client import Artifact, Description, DescriptionProblem, sandbox
+from registry.sandbox.client import sandbox
+from registry.sandbox.contract import Artifact, Description, DescriptionProblem
 
 _EXPORT = re.compile(rf"[\w$.()-]{{1,{LONGEST_EXPORT}}}")
 

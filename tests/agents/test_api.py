@@ -95,9 +95,7 @@ def test_strangers_see_nothing_and_team_mates_may_read_but_not_write(alice, bob,
 
 
 def test_a_token_without_the_scope_is_refused(alice):
-    answer = bearer(alice, "agents:read").post(
-        "/api/v1/agents/", {"name": "x"}, content_type=JSON
-    )
+    answer = bearer(alice, "agents:read").post("/api/v1/agents/", {"name": "x"}, content_type=JSON)
 
     assert answer.status_code == 403
     assert "agents:write" in answer.json()["message"]

@@ -138,7 +138,8 @@ def test_a_new_token_is_shown_once(client_for, alice):
 
     token = ApiToken.objects.get()
     text = next(
-        word for word in made.content.decode().replace("<", " ").replace(">", " ").split()
+        word
+        for word in made.content.decode().replace("<", " ").replace(">", " ").split()
         if word.startswith(token.prefix)
     )
     assert token_of(text) == token

@@ -32,7 +32,7 @@ def ask(page: Page, words: str) -> None:
     page.get_by_label("Message to Demo").fill(words)
     page.get_by_role("button", name="Send").click()
     turn = page.locator("#thread > section").last
-    expect(turn.locator(".msg-user")).to_contain_text(words.split("`")[0].strip())
+    expect(turn.locator(".msg-user")).to_contain_text(words.split("`", maxsplit=1)[0].strip())
     expect(page.locator(".spinner")).to_have_count(0, timeout=60_000)
 
 
@@ -138,7 +138,9 @@ def test_a_sequence_made_in_the_browser_is_called_by_name_in_chat(
     page.goto("/sequences/")
     page.get_by_role("link", name="New sequence").first.click()
     page.get_by_label("Name", exact=True).fill("Count and shout")
-    page.get_by_label("Description").fill("Trims a text, counts its words and writes it in capitals.")
+    page.get_by_label("Description").fill(
+        "Trims a text, counts its words and writes it in capitals."
+    )
     build_three_steps(page)
     shoot(page, "builder")
     page.get_by_role("button", name="Save", exact=True).click()

@@ -1,8 +1,12 @@
 """A scripted model, and turns that are run to their end."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User
+from django.db import connections
+from django.test import AsyncClient
 
 from chat import services
 from chat.models import Conversation, Turn
@@ -52,6 +56,16 @@ def finished(turn: Turn) -> Turn:
 
     eventually(look, what="the turn's end")
     return turn
+
+
+@pytest.fixture
+async def async_client(alice: User) -> AsyncIterator[AsyncClient]:
+    """Give a client that streams, signed in as Alice."""
+    client = AsyncClient()
+    await client.aforce_login(alice)
+    yield client
+    # requests ran in the one thread that asgiref keeps; its connection would outlive the test
+    await sync_to_async(connections.close_all)()
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import json
 import uuid
 
 import pytest
-from django.test import AsyncClient, Client
+from django.test import Client
 
 from agents.tokens import token_create
 from chat.models import Conversation, Turn
@@ -56,14 +56,12 @@ def test_a_message_is_answered_as_json_where_the_client_accepts_it(
 
 
 async def test_a_message_is_answered_as_a_stream_and_a_lost_stream_resumes(
-    alice, conversation, model
+    async_client, conversation, model
 ):
     model.calls(Call("calculator", {"expression": "1+1"}, "sum"))
     model.enqueue("Two.")
-    client = AsyncClient()
-    await client.aforce_login(alice)
     address = f"{BASE}{conversation.pk}/"
-    answer = await client.post(
+    answer = await async_client.post(
         f"{address}messages/", json.dumps({"content": "1+1?"}), content_type="application/json"
     )
     assert answer["Content-Type"] == "text/event-stream"
@@ -78,17 +76,15 @@ async def test_a_message_is_answered_as_a_stream_and_a_lost_stream_resumes(
         "turn.completed",
     ]
     events = f"{address}turns/{answer['Turn-Id']}/events/"
-    again = await client.get(events, headers={"last-event-id": "4"})
+    again = await async_client.get(events, headers={"last-event-id": "4"})
     rest = "".join([chunk.decode() async for chunk in again.streaming_content])
     assert whole.endswith(rest)
     assert rest.startswith("id: 5\n")
 
 
-async def test_a_client_that_goes_away_changes_nothing(alice, conversation, model, client_for):
+async def test_a_client_that_goes_away_changes_nothing(async_client, conversation, model):
     model.enqueue("A long answer that nobody waits for.")
-    client = AsyncClient()
-    await client.aforce_login(alice)
-    answer = await client.post(
+    answer = await async_client.post(
         f"{BASE}{conversation.pk}/messages/",
         json.dumps({"content": "Go"}),
         content_type="application/json",
@@ -97,7 +93,7 @@ async def test_a_client_that_goes_away_changes_nothing(alice, conversation, mode
     await anext(stream)
     await stream.aclose()
     address = f"{BASE}{conversation.pk}/turns/{answer['Turn-Id']}/events/"
-    later = await client.get(address, headers={"accept": "application/json"})
+    later = await async_client.get(address, headers={"accept": "application/json"})
     assert later.json()["answer"] == "A long answer that nobody waits for."
 
 

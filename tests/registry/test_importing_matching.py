@@ -3,7 +3,7 @@
 from registry.importing.described import title_of
 from registry.importing.matching import match_tools
 from registry.manifest import DeclaredTool
-from registry.sandbox.client import ToolDescription
+from registry.sandbox.contract import ToolDescription
 
 
 def declared(*names):

@@ -52,7 +52,8 @@ def messages_of(data: Any) -> str:
 def test_a_definition_survives_the_way_to_json_and_back():
     definition = parse(VALID)
     assert parse(to_json(definition)) == definition
-    assert to_json(definition)["steps"][0] == VALID["steps"][0]
+    empty = {"when": None, "forEach": None}
+    assert to_json(definition)["steps"][0] == {**VALID["steps"][0], **empty}
     assert definition.steps[1].timeout_seconds == 30
     assert definition.steps[1].retry is None
 

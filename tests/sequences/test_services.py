@@ -285,11 +285,10 @@ def test_the_run_of_a_deleted_sequence_cannot_be_retried(alice: User, failed: Ru
         runs.run_retry(failed, context=browser(alice))
 
 
-def test_a_wire_name_that_was_just_taken_is_told(
-    alice: User, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_wire_name_that_was_just_taken_is_told(alice: User) -> None:
     step = workshop.step(workshop.make("echo"))
+    stale = make(alice, step)
+    services.sequence_delete(Tool.objects.get(pk=stale.pk))
     make(alice, step)
-    monkeypatch.setattr(services, "free_wire_name", lambda *_, **__: "count_and_shout")
     with pytest.raises(Conflict, match="just taken the name count_and_shout"):
-        make(alice, step)
+        change(stale, alice, description="Saved by a tab that did not see it go.")

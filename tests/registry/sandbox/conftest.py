@@ -1,32 +1,10 @@
-"""One sandbox service for the whole test run, and packages that behave badly."""
-
-import os
-from collections.abc import Iterator
-from pathlib import Path
+"""Packages that behave badly, built once."""
 
 import pytest
 
 from registry.sandbox.client import Artifact, Description, LocalSandbox
-from tests.registry.sandbox.npm_registry import SCOPE, running_registry
-from tests.registry.sandbox.service import RunningService, open_folder, running_service
-
-
-@pytest.fixture(scope="session")
-def npm_settings() -> Iterator[dict[str, str]]:
-    """The operator's npm configuration, with the test scope at a registry of its own."""
-    own = Path(os.environ.get("NPM_CONFIG_USERCONFIG") or Path.home() / ".npmrc")
-    given = own.read_text() if own.exists() else ""
-    with running_registry() as address, open_folder() as folder:
-        npmrc = folder / "npmrc"
-        npmrc.write_text(f"{given}\n{SCOPE}:registry={address}\n")
-        yield {"NPM_CONFIG_USERCONFIG": str(npmrc)}
-
-
-@pytest.fixture(scope="session")
-def sandbox_service(npm_settings: dict[str, str]) -> Iterator[RunningService]:
-    """The real service, as `make run` starts it, with a store of its own."""
-    with running_service(npm_settings) as service:
-        yield service
+from tests.registry.sandbox.npm_registry import SCOPE
+from tests.registry.sandbox.service import RunningService
 
 
 @pytest.fixture

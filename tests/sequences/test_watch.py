@@ -1,0 +1,44 @@
+"""The thread that watches over a run."""
+
+from threading import Event
+
+import pytest
+from django.utils import timezone
+
+from sequences import watch
+from sequences.models import Run
+from sequences.states import run_claim
+from tests import factories
+from tests.sequences import workshop
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def run() -> Run:
+    alice = factories.make_user("alice")
+    sequence = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
+    run = run_claim(workshop.run_of(sequence, alice).pk)
+    assert run is not None
+    return run
+
+
+def test_a_run_gives_signs_of_life(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "HEARTBEAT_SECONDS", 0)
+    before = timezone.now()
+    with watch.watching(run, Event()):
+        workshop.until(lambda: Run.objects.filter(heartbeat_at__gt=before).exists())
+
+
+def test_an_attempt_of_a_cancelled_run_starts_stopped(run: Run) -> None:
+    outer = Event()
+    outer.set()
+    with watch.watching(run, outer) as watched, watched.attempt(30) as stop:
+        assert stop.is_set()
+
+
+def test_a_pause_ends_when_the_run_is_cancelled(run: Run) -> None:
+    with watch.watching(run, Event()) as watched:
+        Run.objects.filter(pk=run.pk).update(cancel_requested_at=timezone.now())
+        watched.pause(60)
+        assert watched.is_cancelled()
