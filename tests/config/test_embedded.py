@@ -23,7 +23,8 @@ embedded.ensure()
 with psycopg.connect(embedded.addresses().database_url) as connection:
     connection.execute("CREATE TABLE IF NOT EXISTS kept (x int)")
     connection.execute("INSERT INTO kept VALUES (1)")
-    print(connection.execute("SELECT count(*) FROM kept").fetchone()[0])
+    kept = connection.execute("SELECT count(*) FROM kept").fetchone()[0]
+print(kept)  # committed by now
 """
 
 
