@@ -23,3 +23,19 @@ document.addEventListener("htmx:beforeSwap", () => {
 document.addEventListener("htmx:afterSwap", () => {
   for (const fold of folds()) if (open.includes(nameOf(fold))) fold.open = true;
 });
+// What is typed while a request is under way would be swapped away: put it back into its field.
+let typed = new Map();
+document.addEventListener("htmx:beforeRequest", () => {
+  typed = new Map();
+});
+document.addEventListener("input", (event) => {
+  if (event.target.closest("#builder") && event.target.id) typed.set(event.target.id, event.target.value);
+});
+document.addEventListener("htmx:afterSwap", () => {
+  for (const [id, value] of typed) {
+    const field = document.getElementById(id);
+    if (!field || field.value === value) continue;
+    field.value = value;
+    if (field !== document.activeElement) field.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+});

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +14,7 @@ from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
 from tests.live import Live
 
 SCREENSHOTS = Path(os.environ.get("OUTFITTER_SCREENSHOTS", "test-output/screenshots"))
+FAILED = pytest.StashKey[bool]()
 SIZES = {"wide": (1440, 900), "narrow": (375, 812)}
 FLAGS = [
     "--no-sandbox",
@@ -34,6 +35,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group("live"))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, object]:
+    """Remember a failure, so that the page can be pictured before it is closed."""
+    report = yield
+    item.stash[FAILED] = item.stash.get(FAILED, False) or getattr(report, "failed", False)
+    return report
+
+
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
     """Start the browser once."""
@@ -49,7 +58,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(live: Live, chromium: Browser, shoot: object) -> Iterator[Page]:
+def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Open a page; a script error or a refused resource fails the test."""
     context = chromium.new_context(
         base_url=live.url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
@@ -65,6 +74,9 @@ def page(live: Live, chromium: Browser, shoot: object) -> Iterator[Page]:
     page.on("console", note)
     page.on("pageerror", lambda error: problems.append(str(error)))
     yield page
+    if request.node.stash.get(FAILED, False):
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SCREENSHOTS / f"failed-{request.node.name}.png", full_page=True)
     context.close()
     assert problems == []
 

@@ -125,7 +125,8 @@ def test_linked_built_ins_answer_the_time_and_a_sum(
 
 
 def add_step(page: Page, number: int, tool: str) -> None:
-    page.get_by_role("button", name="Add a step").click()
+    if number > 1:
+        page.get_by_role("button", name="Add a step").click()
     box = page.get_by_label(f"Tool of step {number}")
     box.fill(tool)
     box.press("Tab")
