@@ -12,6 +12,9 @@ from registry.results import Failed, ToolResult
 MODEL_BUDGET = 16_000
 """Bytes of one answer that the model reads; about 4,000 tokens."""
 
+FRAME = 500
+"""Bytes that stand round the start of an answer that had to be shortened: keys and the note."""
+
 RECORD_BUDGET = 64_000
 """Bytes of one answer that the conversation keeps."""
 
@@ -65,7 +68,7 @@ class Answer:
             "(a page, a filter, fewer fields) if the rest matters."
         )
         # half of the budget, because escaping the preview again may double it
-        start = preview[: MODEL_BUDGET // 2].decode("utf-8", "ignore")
+        start = preview[: (MODEL_BUDGET - FRAME) // 2].decode("utf-8", "ignore")
         return json.dumps(
             {"status": self.status, "truncated": True, "note": note, "preview": start},
             ensure_ascii=False,

@@ -1,4 +1,7 @@
-"""What differs at every call."""
+"""What differs at every call.
+
+A whole number may arrive as 5.0: to JSON Schema that is an integer, too.
+"""
 
 import secrets
 import string
@@ -22,24 +25,29 @@ LARGEST = 10**15
 def generate_uuid(arguments: JsonObject) -> JsonObject:
     """Return random UUIDs (version 4), or the one that a name always gives (version 5)."""
     if name := arguments["name"]:
-        return {"uuids": [str(uuid.uuid5(NAMESPACES[arguments["namespace"]], name))]}
-    return {"uuids": [str(uuid.uuid4()) for _ in range(arguments["count"])]}
+        try:
+            return {"uuids": [str(uuid.uuid5(NAMESPACES[arguments["namespace"]], name))]}
+        except UnicodeEncodeError:
+            raise ToolInputRejected(
+                "The name holds half of a character.", "Send the whole name."
+            ) from None
+    return {"uuids": [str(uuid.uuid4()) for _ in range(int(arguments["count"]))]}
 
 
 def random_number(arguments: JsonObject) -> JsonObject:
     """Return whole numbers between two bounds, both included, each as likely as the other."""
-    low, high = arguments["minimum"], arguments["maximum"]
+    low, high = int(arguments["minimum"]), int(arguments["maximum"])
     if low > high:
         raise ToolInputRejected(
             f"The minimum {low} is above the maximum {high}.", "Swap the two numbers."
         )
-    numbers = [low + secrets.randbelow(high - low + 1) for _ in range(arguments["count"])]
+    numbers = [low + secrets.randbelow(high - low + 1) for _ in range(int(arguments["count"]))]
     return {"numbers": numbers}
 
 
 def random_choice(arguments: JsonObject) -> JsonObject:
     """Return some of the options, drawn at random."""
-    options, count = list(arguments["options"]), arguments["count"]
+    options, count = list(arguments["options"]), int(arguments["count"])
     if arguments["repeat"]:
         return {"chosen": [secrets.choice(options) for _ in range(count)]}
     if count > len(options):
@@ -56,7 +64,8 @@ def generate_password(arguments: JsonObject) -> JsonObject:
     if arguments["symbols"]:
         kinds.append(SYMBOLS)
     letters = [secrets.choice(kind) for kind in kinds]
-    letters += [secrets.choice("".join(kinds)) for _ in range(arguments["length"] - len(letters))]
+    missing = int(arguments["length"]) - len(letters)
+    letters += [secrets.choice("".join(kinds)) for _ in range(missing)]
     secrets.SystemRandom().shuffle(letters)
     return {"password": "".join(letters)}
 

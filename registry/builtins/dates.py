@@ -11,6 +11,7 @@ from registry.builtins.shapes import choice, integer, produced, record, text
 from registry.errors import ToolInputRejected
 
 SATURDAY = 5
+DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 3, 2))
 STYLES = {
     "iso": "%Y-%m-%d",
     "long": "%A, {day} %B %Y",
@@ -67,12 +68,19 @@ def format_date(arguments: JsonObject) -> JsonObject:
 def read_date(value: str) -> date:
     """Return the date that a person wrote, or raise ToolInputRejected."""
     try:
-        # A default in a fixed year: what is left out must not depend on today.
-        return parser.parse(value, default=datetime(2000, 1, 1)).date()
-    except (parser.ParserError, OverflowError, ValueError, TypeError):
+        # Whatever is left out is taken from the default, so it differs between the two readings.
+        first, second = (
+            parser.parse(value, default=default, ignoretz=True).date() for default in DEFAULTS
+        )
+    except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         raise ToolInputRejected(
             f"“{value}” is not a date that can be read.", "Write it as YYYY-MM-DD."
         ) from None
+    if first != second:
+        raise ToolInputRejected(
+            f"“{value}” leaves out the day, the month or the year.", "Write it as YYYY-MM-DD."
+        )
+    return first
 
 
 def told(value: date) -> JsonObject:

@@ -1,47 +1,29 @@
 """Is it JSON, and does it fit a schema?"""
 
-import json
-
-from config.lib.errors import DomainError
 from config.lib.types import JsonObject
-from registry import schemas
+from registry.builtins import json_rules
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.json_queries import parsed
 from registry.builtins.shapes import produced, record, text
-from registry.errors import InvalidArguments, ToolInputRejected
+from registry.errors import ToolInputRejected
 
 
 def json_validate(arguments: JsonObject) -> JsonObject:
-    """Return whether the document is JSON and fits the schema, with every problem."""
+    """Return whether the document is JSON and fits the schema, with its problems."""
     try:
-        document = json.loads(arguments["document"])
-    except json.JSONDecodeError as problem:
-        place = f"line {problem.lineno}, column {problem.colno}"
-        return _answer([{"path": "$", "message": f"Not JSON: {problem.msg} at {place}."}])
-    except (ValueError, RecursionError):
-        return _answer([{"path": "$", "message": "Not JSON: it is nested too deeply."}])
-    if not arguments["schema"]:
+        document = parsed(arguments["document"])
+    except ToolInputRejected as problem:
+        return _answer([{"path": "$", "message": problem.message}])
+    if not arguments["schema"].strip():
         return _answer([])
-    schema = parsed(arguments["schema"])
+    try:
+        schema = parsed(arguments["schema"])
+    except ToolInputRejected as problem:
+        reason = problem.message.replace("The document", "The schema")
+        raise ToolInputRejected(reason, "Correct the schema there.") from None
     if not isinstance(schema, dict):
         raise ToolInputRejected("The schema is not a JSON object.", "Give a JSON Schema.")
-    return _answer(_problems(schema, document))
-
-
-def _problems(schema: JsonObject, document: object) -> list[JsonObject]:
-    # The document stands under one property, so that any JSON value can be checked.
-    wrapped = {"type": "object", "properties": {"document": schema}}
-    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
-    try:
-        schemas.validate_arguments({**wrapped, **definitions}, {"document": document})
-    except InvalidArguments as error:
-        return [
-            {**problem, "path": problem["path"].replace("$.document", "$", 1)}
-            for problem in error.extra["problems"]
-        ]
-    except DomainError as error:
-        raise ToolInputRejected(f"The schema cannot be used: {error.message}") from None
-    return []
+    return _answer(json_rules.problems(schema, document))
 
 
 def _answer(problems: list[JsonObject]) -> JsonObject:
@@ -54,20 +36,20 @@ TOOLS = (
         title="Validate JSON",
         description=(
             "Check whether a text is well-formed JSON and, if a JSON Schema is given, whether it "
-            "fits; every problem is listed with its place."
+            "fits; the problems are listed with their places."
         ),
         category="data",
         input_schema=record(
             {
                 "document": text("The JSON document as text.", limit=500_000),
-                "schema": text("A JSON Schema as text; empty: none.", limit=50_000, default=""),
+                "schema": text("A JSON Schema as text; empty: none.", limit=20_000, default=""),
             },
             required=("document",),
         ),
         output_schema=record(
             {
                 "valid": produced("boolean", "Whether it is valid."),
-                "problems": produced("array", "[{path, message}]."),
+                "problems": produced("array", "The first 50: [{path, message}]."),
             }
         ),
         ai_agent=guidance(

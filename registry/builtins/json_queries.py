@@ -1,12 +1,14 @@
 """JMESPath over JSON."""
 
 import json
+import math
 
-import jmespath
 from jmespath.exceptions import JMESPathError
+from jmespath.parser import Parser
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
+from registry.builtins.json_bounds import BoundedInterpreter, weighed
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import record, text
 from registry.errors import ToolInputRejected
@@ -16,31 +18,51 @@ def json_query(arguments: JsonObject) -> JsonObject:
     """Return what `query` selects from the document."""
     document = parsed(arguments["document"])
     try:
-        result = jmespath.search(arguments["query"], document)
-    except (JMESPathError, RecursionError, TypeError, ValueError) as problem:
+        query = Parser().parse(arguments["query"]).parsed
+        return {"result": storable(weighed(BoundedInterpreter().visit(query, document)))}
+    except RecursionError:
+        raise ToolInputRejected(
+            "The query or the document is nested too deeply.", "Use fewer levels."
+        ) from None
+    except (JMESPathError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as (
+        problem
+    ):
+        # Some well-formed queries make the library fail with Python's own errors.
         raise ToolInputRejected(
             f"The query could not be answered: {str(problem)[:300]}",
             "Use JMESPath, such as people[?age > `30`].name.",
         ) from None
-    return {"result": storable(result)}
 
 
 def parsed(document: str) -> JsonValue:
     """Return the JSON value that a text spells, or raise ToolInputRejected with the place."""
     try:
-        return json.loads(document, parse_constant=_refuse)
+        return json.loads(document, parse_constant=_refuse, parse_float=_finite)
     except json.JSONDecodeError as problem:
         raise ToolInputRejected(
             f"The document is not JSON: {problem.msg} "
             f"at line {problem.lineno}, column {problem.colno}.",
             "Correct it there; json_validate lists what is wrong.",
         ) from None
-    except (ValueError, RecursionError) as problem:
-        raise ToolInputRejected(f"The document is not JSON: {problem}.") from None
+    except RecursionError:
+        raise ToolInputRejected(
+            "The document is nested too deeply.", "Send the part of it that matters."
+        ) from None
+    except ValueError as problem:
+        raise ToolInputRejected(
+            f"The document is not JSON: {str(problem)[:200]}.", "Write the number differently."
+        ) from None
 
 
 def _refuse(constant: str) -> JsonValue:
     raise ValueError(f"{constant} is not a JSON number")
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if not math.isfinite(value):
+        raise ValueError(f"the number {digits[:40]} is too large")
+    return value
 
 
 TOOLS = (

@@ -1,20 +1,26 @@
-"""Search a text for what a model asked for, within a time limit."""
+"""Search a text for what a model asked for, within limits of time and memory."""
+
+from functools import lru_cache
 
 import regex
 
 from registry.errors import ToolInputRejected
 
-SECONDS = 0.8
+SECONDS = 0.5
 """How long one search may take; a tool has to end within about a second."""
 
-GRAPHEME = regex.compile(
-    r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X"
-)
-"""One character as people see it: an accent or an emoji is several code points.
+MAX_COPIES = 50_000
+"""Parts a pattern may unfold to. A compiled repetition such as a{1000} holds 1,000 copies of what
+it repeats, each near 300 bytes, so (a{30000}){30000} would fill any memory."""
 
-Flags are matched by themselves, because `\\X` counts all letters of flags before the next one:
-quadratic time.
-"""
+UNSUPPORTED = regex.compile(
+    r"\(\?(?:R|[+-]?[0-9]+|&\w+|P>\w+)\)|\(\?[a-zA-Z0-9-]*(?:x|V1)", regex.VERSION0
+)
+"""Recursion grows by a gigabyte a second; verbose and V1 syntax hide brackets from `copies`."""
+
+PART = regex.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>[0-9]+)(?:,[0-9]*)?\}|.", regex.DOTALL
+)
 
 
 def literal(wanted: str, *, case_sensitive: bool, whole_words: bool = False) -> regex.Pattern[str]:
@@ -24,6 +30,48 @@ def literal(wanted: str, *, case_sensitive: bool, whole_words: bool = False) -> 
         # Unlike \b these also work for a search that starts or ends with a sign, such as "C++".
         source = rf"(?<!\w){source}(?!\w)"
     return regex.compile(source, 0 if case_sensitive else regex.IGNORECASE)
+
+
+@lru_cache(maxsize=16)
+def compiled(source: str, flags: int = 0) -> regex.Pattern[str]:
+    """Return the compiled pattern; raise `ToolInputRejected` if it is not one or is too large."""
+    if UNSUPPORTED.search(source):
+        raise ToolInputRejected(
+            "The pattern uses recursion, verbose mode or version 1 syntax, which are not supported.",
+            "Write it as a plain regular expression, without (?R), (?1), (?x) or (?V1).",
+        )
+    if copies(source) > MAX_COPIES:
+        raise ToolInputRejected(
+            "The pattern repeats too much.",
+            "Use smaller counts, without one {count} inside another.",
+        )
+    try:
+        # Not kept in regex's own cache, which would hold hundreds of large patterns.
+        return regex.compile(source, flags | regex.VERSION0, cache_pattern=False)
+    except (regex.error, LookupError, OverflowError, RecursionError, TypeError, ValueError) as why:
+        raise ToolInputRejected(
+            f"The pattern is not a regular expression: {str(why)[:200]}.",
+            "Escape special characters such as ( [ . * with a backslash.",
+        ) from None
+
+
+def copies(source: str) -> int:
+    """Return how many parts the pattern unfolds to, counting each repetition at its least."""
+    totals, last = [0], 0
+    for part in PART.finditer(source):
+        if part[0] == "(":
+            totals.append(0)
+            continue
+        if part[0] == ")" and len(totals) > 1:
+            last = totals.pop()
+        elif part["least"]:
+            # The part was counted once already.
+            last, once = last * max(int(part["least"][:9]), 1), last
+            totals[-1] -= once
+        else:
+            last = 1
+        totals[-1] += last
+    return sum(totals)
 
 
 def too_slow() -> ToolInputRejected:

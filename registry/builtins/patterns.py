@@ -3,38 +3,40 @@
 import regex
 
 from config.lib.types import JsonObject
+from registry.builtins import matching
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import flag, integer, produced, record, text
 from registry.errors import ToolInputRejected
 
-SECONDS = 0.5
-"""A pattern that needs longer on 100,000 characters is taken for catastrophic."""
+RESULT_LIMIT = 500_000
+"""Characters all matches and groups may have together: groups may overlap, so they can grow."""
 
 
 def regex_extract(arguments: JsonObject) -> JsonObject:
     """Return the first `limit` matches of `pattern`, with their groups and places."""
     flags = regex.IGNORECASE if arguments["ignore_case"] else 0
     flags |= regex.MULTILINE if arguments["multiline"] else 0
-    try:
-        pattern = regex.compile(arguments["pattern"], flags)
-    except (regex.error, OverflowError, RecursionError, ValueError) as problem:
-        raise ToolInputRejected(
-            f"The pattern is not a regular expression: {problem}.",
-            "Escape special characters such as ( [ . * with a backslash.",
-        ) from None
+    pattern = matching.compiled(arguments["pattern"], flags)
     found: list[JsonObject] = []
-    total = 0
+    total = size = 0
     try:
-        for match in pattern.finditer(arguments["text"], timeout=SECONDS):
+        for match in pattern.finditer(arguments["text"], timeout=matching.SECONDS):
             total += 1
             if len(found) < arguments["limit"]:
+                size += sum(len(part or "") for part in (match[0], *match.groups()))
+                _refuse_over_limit(size)
                 found.append(_told(match))
-    except TimeoutError:
-        raise ToolInputRejected(
-            "The pattern takes too long on this text.",
-            "Avoid nested repetition such as (a+)+ and be more specific.",
-        ) from None
+    except (TimeoutError, MemoryError):
+        raise matching.too_slow() from None
     return {"matches": found, "total": total}
+
+
+def _refuse_over_limit(size: int) -> None:
+    if size > RESULT_LIMIT:
+        raise ToolInputRejected(
+            f"The matches have more than {RESULT_LIMIT:,} characters together.",
+            "Ask for fewer with limit, or capture less in the groups.",
+        )
 
 
 def _told(match: "regex.Match[str]") -> JsonObject:
@@ -75,7 +77,7 @@ TOOLS = (
         ai_agent=guidance(
             "When the user wants e-mail addresses, numbers, links or other patterns pulled out of "
             "a text.",
-            "Needs a regular expression; it does not replace.",
+            "Needs a regular expression, without recursion or verbose mode; it does not replace.",
             "Extract all e-mail addresses from this text",
             "Find every number in this message",
             "Pull out the order codes like AB-1234",

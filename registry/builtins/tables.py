@@ -9,6 +9,10 @@ from registry.builtins.shapes import choice, flag, integer, produced, record, te
 from registry.errors import ToolInputRejected
 
 MOST_COLUMNS = 500
+MOST_CELLS = 50_000
+"""Cells one answer may hold; short rows count in full, because they are filled up."""
+
+NAME_LIMIT = 200
 SNIFFED = 10_000
 """Characters that are looked at to find the delimiter."""
 
@@ -20,7 +24,9 @@ def csv_parse(arguments: JsonObject) -> JsonObject:
     value = arguments["text"]
     delimiter = _delimiter(value, arguments["delimiter"])
     try:
-        rows = [row for row in csv.reader(io.StringIO(value), delimiter=delimiter) if row]
+        rows = [
+            row for row in csv.reader(io.StringIO(value, newline=None), delimiter=delimiter) if row
+        ]
     except csv.Error as problem:
         raise ToolInputRejected(
             f"The CSV could not be read: {problem}.", "Check its quotation marks."
@@ -32,7 +38,12 @@ def csv_parse(arguments: JsonObject) -> JsonObject:
     header = _names(rows.pop(0)) if arguments["header"] and rows else []
     width = max([len(header), *map(len, rows)], default=0)
     names = header + [f"column_{n}" for n in range(len(header) + 1, width + 1)] if header else []
-    shown = rows[: arguments["limit"]]
+    shown = rows[: int(arguments["limit"])]
+    if len(shown) * width > MOST_CELLS:
+        raise ToolInputRejected(
+            f"{len(shown)} rows of {width} columns are more than {MOST_CELLS:,} cells.",
+            f"Set limit to {MOST_CELLS // width} or less.",
+        )
     return {
         "columns": names,
         "rows": [_record(names, row) if header else row for row in shown],
@@ -57,7 +68,7 @@ def _names(header: list[str]) -> list[str]:
     """Return the header with empty names numbered and repeated ones told apart."""
     names: list[str] = []
     for number, cell in enumerate(header, 1):
-        name = base = cell.strip() or f"column_{number}"
+        name = base = cell.strip()[:NAME_LIMIT] or f"column_{number}"
         suffix = 2
         while name in names:
             name, suffix = f"{base}_{suffix}", suffix + 1

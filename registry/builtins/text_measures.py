@@ -10,7 +10,8 @@ from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import choice, flag, integer, produced, record, text
 
 WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
-SENTENCE = regex.compile(r"[^.!?…\s][^.!?…]*")
+SENTENCE_END = regex.compile(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|\n\s*\n")
+"""A full stop inside 3.14 or example.com ends no sentence."""
 PARAGRAPH_BREAK = regex.compile(r"\n\s*\n")
 WORDS_A_MINUTE = 238
 """Silent reading of English prose (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
@@ -28,7 +29,7 @@ def count_text(arguments: JsonObject) -> JsonObject:
         "words": lambda: len(WORD.findall(value)),
         "characters": lambda: len(regex.findall(r"\X", value)),
         "lines": lambda: len(value.splitlines()),
-        "sentences": lambda: len(SENTENCE.findall(value)),
+        "sentences": lambda: _sentences(value),
     }
     return {"count": counts[what](), "counted": what}
 
@@ -37,7 +38,7 @@ def text_statistics(arguments: JsonObject) -> JsonObject:
     """Return the measures of `text` and its `top` most frequent words."""
     value = arguments["text"]
     words = WORD.findall(value)
-    sentences = len(SENTENCE.findall(value))
+    sentences = _sentences(value)
     frequent = Counter(word.casefold() for word in words)
     ranked = sorted(frequent.items(), key=lambda item: (-item[1], item[0]))
     return {
@@ -52,9 +53,13 @@ def text_statistics(arguments: JsonObject) -> JsonObject:
         "average_sentence_length": round(len(words) / sentences, 2) if sentences else 0,
         "reading_time_seconds": math.ceil(len(words) / WORDS_A_MINUTE * 60),
         "most_frequent_words": [
-            {"word": word, "count": count} for word, count in ranked[: arguments["top"]]
+            {"word": word, "count": count} for word, count in ranked[: int(arguments["top"])]
         ],
     }
+
+
+def _sentences(value: str) -> int:
+    return sum(WORD.search(part) is not None for part in SENTENCE_END.split(value))
 
 
 TOOLS = (

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     import pint
 
 LARGEST = 1e300
+TOLERANCE = 1e-9
+"""Kelvin that rounding may take a temperature below zero."""
+
 SPELLINGS = {
     "c": "degC",
     "°c": "degC",
@@ -27,10 +30,6 @@ SPELLINGS = {
     "km/h": "kilometer/hour",
     "kph": "kilometer/hour",
     "sqm": "meter**2",
-    "m2": "meter**2",
-    "m²": "meter**2",
-    "m3": "meter**3",
-    "m³": "meter**3",
     "lbs": "pound",
     "mb": "megabyte",
     "gb": "gigabyte",
@@ -38,6 +37,14 @@ SPELLINGS = {
     "tb": "terabyte",
 }
 """What people write, where it differs from what pint reads (to pint, F is a farad)."""
+
+BITS = {"Kb": "kilobit", "Mb": "megabit", "Gb": "gigabit", "Tb": "terabit"}
+"""A small b after a capital means bits; to pint it is a barn."""
+
+POWERED = re.compile(r"(?<=[A-Za-z])([23])(?![0-9])")
+"""The exponent of m2, cm3 and the like."""
+
+SUPERSCRIPTS = str.maketrans({"²": "2", "³": "3"})
 
 EXPONENT = re.compile(r"(?:\*\*|\^)\s*-?[1-9](?![0-9])")
 """The only numbers a unit may hold; with others pint would set out to compute 9**9**9."""
@@ -53,7 +60,9 @@ def convert_units(arguments: JsonObject) -> JsonObject:
             "Choose two units of the same kind.",
         )
     try:
-        result = float(_registry().Quantity(arguments["value"], source).to(target).magnitude)
+        quantity = _registry().Quantity(arguments["value"], source)
+        _refuse_below_absolute_zero(quantity)
+        result = float(quantity.to(target).magnitude)
     except (OverflowError, ArithmeticError, ValueError, TypeError):
         result = math.inf
     if not math.isfinite(result):
@@ -66,6 +75,16 @@ def convert_units(arguments: JsonObject) -> JsonObject:
     }
 
 
+def _refuse_below_absolute_zero(quantity: "pint.Quantity[float]") -> None:
+    if quantity.units.dimensionality != {"[temperature]": 1} or "delta_" in str(quantity.units):
+        return
+    if quantity.to("kelvin").magnitude < -TOLERANCE:
+        raise ToolInputRejected(
+            "There is no temperature below absolute zero (−273.15 °C).",
+            "Use a higher temperature, or delta_degC for a difference.",
+        )
+
+
 @cache
 def _registry() -> "pint.UnitRegistry[float]":
     import pint  # takes a good part of a second, and few processes need it
@@ -76,10 +95,10 @@ def _registry() -> "pint.UnitRegistry[float]":
 def _unit(name: str) -> "pint.Unit":
     import pint
 
-    plain = name.strip()
-    spelled = SPELLINGS.get(plain.lower(), plain)
+    plain = name.translate(SUPERSCRIPTS).strip()
+    spelled = BITS.get(plain) or SPELLINGS.get(plain.lower(), POWERED.sub(r"**\1", plain))
     bare = EXPONENT.sub("", spelled)
-    readable = not any(letter.isdigit() for letter in bare) and "**" not in bare
+    readable = bool(plain) and not any(letter.isdigit() for letter in bare) and "**" not in bare
     chained = re.search(r"[0-9]\s*(\*\*|\^)", spelled)
     for candidate in (spelled, spelled.lower()) if readable and not chained else ():
         try:

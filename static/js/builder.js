@@ -36,6 +36,8 @@ document.addEventListener("htmx:afterSwap", () => {
     const field = document.getElementById(id);
     if (!field || field.value === value) continue;
     field.value = value;
-    if (field !== document.activeElement) field.dispatchEvent(new Event("change", { bubbles: true }));
+    // Somebody who is still typing tells of the change by leaving the field; a choice is made at once.
+    const typing = field === document.activeElement && field.tagName !== "SELECT";
+    if (!typing) field.dispatchEvent(new Event("change", { bubbles: true }));
   }
 });

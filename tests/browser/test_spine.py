@@ -187,7 +187,8 @@ def build_three_steps(page: Page) -> None:
 
 
 def choose(step, name: str, source: str, value: str, path: str = "") -> None:
-    row = step.locator(".mapping > li").filter(has_text=re.compile(rf"\b{name}\b")).first
+    code = step.page.locator("code", has_text=re.compile(rf"^{name}$"))
+    row = step.locator(".mapping > li").filter(has=code).first
     row.locator("select").first.select_option(source)
     row.locator("select").nth(1).select_option(value)
     if path:

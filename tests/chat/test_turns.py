@@ -122,14 +122,6 @@ def test_a_model_that_only_calls_tools_meets_the_step_limit(conversation, model,
     assert model.requests[-1]["tool_choice"] == "none"
 
 
-def test_a_long_result_is_shortened_for_the_model_with_a_note(conversation, model, say):
-    model.calls(Call("calculator", {"expression": "1" + "0" * 900}))
-    model.enqueue("Long.")
-    turn = say(conversation, "A long number")
-    assert results_of(turn)[0]["status"] in {"succeeded", "failed"}
-    assert len(model.requests[1]["messages"][-1]["content"].encode()) <= 16_000
-
-
 def test_the_conversation_is_told_again_at_the_next_message(conversation, model, say):
     model.calls(Call("calculator", {"expression": "1+1"}))
     model.enqueue("2.", "As I said.")
