@@ -1,6 +1,9 @@
 """The ASGI application: static files by Starlette, everything else by Django."""
 
 import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from threading import Thread
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -12,12 +15,23 @@ from starlette.staticfiles import StaticFiles
 
 django_application = get_asgi_application()
 
+
+@asynccontextmanager
+async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    """Load LiteLLM while nobody waits: importing it takes seconds."""
+    from chat.llm import warm_up  # its models need Django to be set up
+
+    Thread(target=warm_up, name="warm-up", daemon=True).start()
+    yield
+
+
 application = Starlette(
+    lifespan=lifespan,
     routes=[
         Mount(
             settings.STATIC_URL.rstrip("/"),
             StaticFiles(directory=settings.STATIC_ROOT, check_dir=False),
         ),
-        Mount("/", django_application),
-    ]
+        Mount("/", django_application),  # type: ignore[arg-type]  # the stubs want a dict as scope
+    ],
 )

@@ -67,8 +67,8 @@ def load_specs(tools: Iterable[Tool], pins: Pins | None = None) -> list[ToolSpec
                     "Choose one of the versions on the tool's page, or remove the pin.",
                     tool=key[2],
                 )
-            specs[key] = spec = spec_of(row, wire_name=key[2])
-            _cache.put(key, spec)
+            loaded = specs[key] = spec_of(row, wire_name=key[2])
+            _cache.put(key, loaded)
     return [spec for key in wanted if (spec := specs[key]) is not None]
 
 

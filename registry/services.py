@@ -16,7 +16,9 @@ from registry.wire_names import wire_name
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
     """Return a wire name for `name` that no other living tool has."""
-    others = Tool.objects.filter(deleted_at=None).exclude(pk=tool_id)
+    others = Tool.objects.filter(deleted_at=None)
+    if tool_id is not None:
+        others = others.exclude(pk=tool_id)
     return wire_name(package, name, lambda candidate: others.filter(wire_name=candidate).exists())
 
 

@@ -29,7 +29,7 @@ class ApiTokenAuthentication(BaseAuthentication):
         return 'Bearer realm="outfitter"'
 
 
-class ApiTokenScheme(OpenApiAuthenticationExtension):
+class ApiTokenScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]
     """Tell the OpenAPI document about the token."""
 
     target_class = ApiTokenAuthentication

@@ -5,7 +5,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -13,6 +12,7 @@ from agents import selectors, services
 from agents.api import serializers as shapes
 from config.lib.api import CursorPages
 from config.lib.errors import InvalidInput
+from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 
@@ -30,7 +30,7 @@ class AgentListView(APIView):
     required_scopes = AGENTS
 
     @extend_schema(responses=shapes.AgentSerializer(many=True), operation_id="agents_list")
-    def get(self, request: Request) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """List the agents that you may talk to."""
         pages = CursorPages()
         page = pages.paginate_queryset(
@@ -40,7 +40,7 @@ class AgentListView(APIView):
 
     @extend_schema(request=shapes.AgentWriteSerializer, responses={201: shapes.AgentSerializer})
     @idempotent
-    def post(self, request: Request) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Make an agent of your own."""
         agent = services.agent_create(request.user, **_fields(request))
         return Response(shapes.AgentSerializer(agent).data, status=status.HTTP_201_CREATED)
@@ -52,20 +52,20 @@ class AgentView(APIView):
     required_scopes = AGENTS
 
     @extend_schema(responses=shapes.AgentSerializer, operation_id="agents_retrieve")
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: SignedInApiRequest, slug: str) -> Response:
         """Show an agent."""
         agent = selectors.agent_visible_to(request.user, slug)
         return Response(shapes.AgentSerializer(agent).data)
 
     @extend_schema(request=shapes.AgentWriteSerializer, responses=shapes.AgentSerializer)
-    def patch(self, request: Request, slug: str) -> Response:
+    def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Change an agent of your own."""
         agent = selectors.agent_owned_by(request.user, slug)
         agent = services.agent_update(agent, **_fields(request, partial=True))
         return Response(shapes.AgentSerializer(agent).data)
 
     @extend_schema(responses={204: None})
-    def delete(self, request: Request, slug: str) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str) -> Response:
         """Delete an agent of your own, with its conversations."""
         services.agent_delete(selectors.agent_owned_by(request.user, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -77,7 +77,7 @@ class AgentToolsView(APIView):
     required_scopes = AGENTS
 
     @extend_schema(responses=shapes.LinkSerializer(many=True), operation_id="agents_tools_list")
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: SignedInApiRequest, slug: str) -> Response:
         """List the linked tools, by name."""
         agent = selectors.agent_visible_to(request.user, slug)
         links = shapes.LinkSerializer(selectors.links_of(agent), many=True)
@@ -85,7 +85,7 @@ class AgentToolsView(APIView):
 
     @extend_schema(request=shapes.LinkWriteSerializer, responses={201: shapes.LinkSerializer})
     @idempotent
-    def post(self, request: Request, slug: str) -> Response:
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
         """Link a tool, or change its link."""
         body = shapes.LinkWriteSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -98,7 +98,7 @@ class AgentToolsView(APIView):
         parameters=[OpenApiParameter("toolId", str, description="Instead of a body.")],
         responses={204: None},
     )
-    def delete(self, request: Request, slug: str) -> Response:
+    def delete(self, request: SignedInApiRequest, slug: str) -> Response:
         """Unlink a tool, named in the body or as `?toolId=`."""
         body = shapes.UnlinkSerializer(data=request.data or request.query_params)
         body.is_valid(raise_exception=True)
@@ -113,7 +113,7 @@ class AgentUsageView(APIView):
     required_scopes = AGENTS
 
     @extend_schema(responses=shapes.UsageSerializer)
-    def get(self, request: Request, slug: str) -> Response:
+    def get(self, request: SignedInApiRequest, slug: str) -> Response:
         """Count an agent's tool calls."""
         agent = selectors.agent_visible_to(request.user, slug)
         usage = selectors.usage_of(agent)
@@ -128,7 +128,7 @@ class AgentUsageView(APIView):
         )
 
 
-def _fields(request: Request, *, partial: bool = False) -> JsonObject:
+def _fields(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject:
     body = shapes.AgentWriteSerializer(data=request.data, partial=partial)
     body.is_valid(raise_exception=True)
     fields: dict[str, Any] = dict(body.validated_data)

@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import async_to_sync
-from django.contrib.auth.models import User
 from django.db import connection
 from django.http.response import HttpResponseBase
 from drf_spectacular.types import OpenApiTypes
@@ -21,6 +20,7 @@ from chat.api.renderers import EventStreamRenderer
 from chat.models import Turn
 from chat.streams import event_stream, json_stream, last_seen, wait_for_end
 from config.lib.api import CursorPages
+from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 
 CHAT = {"GET": "chat", "POST": "chat", "DELETE": "chat"}
@@ -33,12 +33,6 @@ STREAM = {
 }
 
 
-class SignedInRequest(Request):
-    """A request that passed `IsAuthenticated`: somebody is signed in."""
-
-    user: User
-
-
 class ConversationListView(APIView):
     """List and open conversations."""
 
@@ -47,7 +41,7 @@ class ConversationListView(APIView):
     @extend_schema(
         responses=shapes.ConversationSerializer(many=True), operation_id="conversations_list"
     )
-    def get(self, request: SignedInRequest) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """List your conversations, the newest first."""
         pages = CursorPages()
         rows = selectors.conversations_of(request.user)
@@ -56,7 +50,7 @@ class ConversationListView(APIView):
 
     @extend_schema(request=shapes.StartSerializer, responses={201: shapes.ConversationSerializer})
     @idempotent
-    def post(self, request: SignedInRequest) -> Response:
+    def post(self, request: SignedInApiRequest) -> Response:
         """Open a conversation with an agent."""
         body = shapes.StartSerializer(data=request.data)
         body.is_valid(raise_exception=True)
@@ -79,7 +73,7 @@ class ConversationView(APIView):
         responses=shapes.ConversationDetailSerializer,
         operation_id="conversations_retrieve",
     )
-    def get(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         """Show a conversation with its latest turns, or with those before a number."""
         conversation = selectors.conversation_of(request.user, conversation_id)
         before = request.query_params.get("before", "")
@@ -88,7 +82,7 @@ class ConversationView(APIView):
         return Response({**head, "turns": shapes.TurnSerializer(turns, many=True).data})
 
     @extend_schema(responses={204: None})
-    def delete(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+    def delete(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         """Delete a conversation with all that was said in it."""
         services.conversation_delete(selectors.conversation_of(request.user, conversation_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
@@ -100,7 +94,7 @@ class StreamingView(APIView):
     required_scopes = CHAT
     renderer_classes = [EventStreamRenderer, JSONRenderer]
 
-    def followed(self, request: SignedInRequest, turn: Turn) -> HttpResponseBase:
+    def followed(self, request: SignedInApiRequest, turn: Turn) -> HttpResponseBase:
         """Return the turn's events, or where the client accepts JSON, its end."""
         if request.accepted_renderer.format == EventStreamRenderer.format:
             return event_stream(json_stream(turn, after=last_seen(request)))
@@ -121,7 +115,7 @@ class MessagesView(StreamingView):
     """The messages of a conversation."""
 
     @extend_schema(request=shapes.SendSerializer, responses=STREAM)
-    def post(self, request: SignedInRequest, conversation_id: UUID) -> HttpResponseBase:
+    def post(self, request: SignedInApiRequest, conversation_id: UUID) -> HttpResponseBase:
         """Send a message and follow the agent's answer.
 
         The turn goes on when the connection is lost; `GET …/turns/{turn}/events/` takes it up.
@@ -133,7 +127,7 @@ class MessagesView(StreamingView):
         return response
 
     @idempotent
-    def _send(self, request: SignedInRequest, conversation_id: UUID) -> Response:
+    def _send(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         body = shapes.SendSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         conversation = selectors.conversation_of(request.user, conversation_id)
@@ -147,7 +141,7 @@ class TurnView(APIView):
     required_scopes = CHAT
 
     @extend_schema(responses=shapes.TurnSerializer, operation_id="conversations_turns_retrieve")
-    def get(self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, conversation_id: UUID, turn_id: UUID) -> Response:
         """Show a turn as it is now."""
         turn = selectors.turn_of(request.user, conversation_id, turn_id)
         return Response(shapes.TurnSerializer(turn).data)
@@ -165,7 +159,7 @@ class TurnEventsView(StreamingView):
         operation_id="conversations_turns_events",
     )
     def get(
-        self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID
+        self, request: SignedInApiRequest, conversation_id: UUID, turn_id: UUID
     ) -> HttpResponseBase:
         """Follow a turn from the event behind `Last-Event-ID`, or from its start."""
         return self.followed(request, selectors.turn_of(request.user, conversation_id, turn_id))
@@ -177,7 +171,7 @@ class TurnStopView(APIView):
     required_scopes = CHAT
 
     @extend_schema(request=None, responses={202: shapes.TurnSerializer})
-    def post(self, request: SignedInRequest, conversation_id: UUID, turn_id: UUID) -> Response:
+    def post(self, request: SignedInApiRequest, conversation_id: UUID, turn_id: UUID) -> Response:
         """Ask the agent to stop; a turn that is over stays as it is."""
         services.turn_stop(selectors.turn_of(request.user, conversation_id, turn_id))
         turn = selectors.turn_of(request.user, conversation_id, turn_id)

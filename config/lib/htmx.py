@@ -12,7 +12,9 @@ def wants_fragment(request: HttpRequest) -> bool:
     A boosted link and the restoring of history both need the whole page.
     """
     htmx = getattr(request, "htmx", None)
-    return bool(htmx) and not htmx.boosted and not htmx.history_restore_request
+    if not htmx:
+        return False
+    return not htmx.boosted and not htmx.history_restore_request
 
 
 def render_page(

@@ -8,10 +8,10 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.api import CursorPages
+from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from registry import selectors
 from registry.api import serializers as shapes
-from registry.api.requests import SignedInApiRequest
 from registry.importing.jobs import import_request
 from registry.models import ImportJob
 

@@ -14,11 +14,11 @@ from rest_framework.views import APIView
 
 from config.lib.api import CursorPages
 from config.lib.errors import InvalidInput
+from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from registry import selectors
 from registry.api import serializers as shapes
-from registry.api.requests import SignedInApiRequest
 from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
 from registry.errors import ToolError

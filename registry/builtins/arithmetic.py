@@ -55,7 +55,8 @@ def power(base: Number, exponent: Number) -> Number:
             "A negative number cannot be raised to a fractional power.",
             "Use a whole-number exponent, or a base that is not negative.",
         )
-    return float(base) ** float(exponent)
+    result: float = float(base) ** float(exponent)
+    return result
 
 
 def _whole_power(base: Fraction, exponent: int) -> Number:
@@ -68,7 +69,8 @@ def _whole_power(base: Fraction, exponent: int) -> Number:
         return base**exponent
     if base.denominator == 1 and exponent > 0:
         raise too_large()
-    return float(base) ** float(exponent)
+    result: float = float(base) ** float(exponent)
+    return result
 
 
 def tidy(value: Number) -> int | float:

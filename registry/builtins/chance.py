@@ -8,6 +8,7 @@ import string
 import uuid
 
 from config.lib.types import JsonObject
+from registry.builtins import utf8
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import choice, flag, integer, listing, produced, record, text
 from registry.errors import ToolInputRejected
@@ -25,12 +26,8 @@ LARGEST = 10**15
 def generate_uuid(arguments: JsonObject) -> JsonObject:
     """Return random UUIDs (version 4), or the one that a name always gives (version 5)."""
     if name := arguments["name"]:
-        try:
-            return {"uuids": [str(uuid.uuid5(NAMESPACES[arguments["namespace"]], name))]}
-        except UnicodeEncodeError:
-            raise ToolInputRejected(
-                "The name holds half of a character.", "Send the whole name."
-            ) from None
+        utf8.encoded(name)  # uuid5 would fail on half of a character
+        return {"uuids": [str(uuid.uuid5(NAMESPACES[arguments["namespace"]], name))]}
     return {"uuids": [str(uuid.uuid4()) for _ in range(int(arguments["count"]))]}
 
 

@@ -13,10 +13,10 @@ from registry.errors import ToolInputRejected
 
 # Places people name that the IANA database files under another city, and common abbreviations.
 ALIASES = {
-    "america/los_angeles": "san francisco|seattle|san diego|las vegas|california|pst|pdt|pacific time",
-    "america/new_york": "washington|washington dc|boston|miami|atlanta|philadelphia|nyc|edt|eastern time",
-    "america/chicago": "houston|dallas|austin|san antonio|new orleans|cst|cdt|central time",
-    "america/denver": "salt lake city|mdt|mountain time",
+    "america/los_angeles": "san francisco|seattle|san diego|las vegas|california|pst|pdt",
+    "america/new_york": "washington|washington dc|boston|miami|atlanta|philadelphia|nyc|edt",
+    "america/chicago": "houston|dallas|austin|san antonio|new orleans|cst|cdt",
+    "america/denver": "salt lake city|mdt",
     "america/toronto": "ottawa|montreal|quebec",
     "america/sao_paulo": "rio|rio de janeiro|brasilia",
     "europe/london": "manchester|edinburgh|glasgow|oxford|cambridge|england|uk|bst",
@@ -93,7 +93,7 @@ def _key(name: str) -> str:
 
 @cache
 def _zones_by_key() -> dict[str, str]:
-    """Return IANA names by what people call them; full names win over cities, cities over aliases."""
+    """Return IANA names by what people call them: full names first, then cities, then aliases."""
     zones = sorted(
         available_timezones() - {"Factory", "localtime"}, key=lambda n: (n.count("/"), n)
     )

@@ -11,17 +11,21 @@ from registry.builtins.shapes import choice, integer, produced, record, text
 from registry.errors import ToolInputRejected
 
 SATURDAY = 5
-DEFAULTS = (datetime(2000, 1, 1), datetime(2004, 3, 2))
 STYLES = {
-    "iso": "%Y-%m-%d",
-    "long": "%A, {day} %B %Y",
-    "medium": "{day} %b %Y",
-    "european": "%d.%m.%Y",
-    "british": "%d/%m/%Y",
-    "american": "%m/%d/%Y",
-    "week": "%G-W%V-%u",
-    "day_of_year": "%Y-%j",
+    "iso": "{date}",
+    "long": "{date:%A}, {date.day} {date:%B} {date.year:04}",
+    "medium": "{date.day} {date:%b} {date.year:04}",
+    "european": "{date:%d.%m}.{date.year:04}",
+    "british": "{date:%d/%m}/{date.year:04}",
+    "american": "{date:%m/%d}/{date.year:04}",
+    "week": "{iso.year:04}-W{iso.week:02}-{iso.weekday}",
+    "day_of_year": "{date.year:04}-{date:%j}",
 }
+"""Years are written by hand, because %Y leaves out the zeros of the years below 1000."""
+
+FILLED_IN = (datetime(1999, 1, 1), datetime(2004, 2, 2))
+"""Two dates without a common year, month, day or weekday, to find out what a text leaves open."""
+
 DATE = text("A date such as 2026-03-31, 31 March 2026 or March 31, 2026.", limit=60, at_least=4)
 
 
@@ -61,16 +65,16 @@ def date_difference(arguments: JsonObject) -> JsonObject:
 def format_date(arguments: JsonObject) -> JsonObject:
     """Return a date in the style asked for, with its weekday."""
     value = read_date(arguments["date"])
-    style = STYLES[arguments["style"]].replace("{day}", str(value.day))
-    return {"text": value.strftime(style), **told(value)}
+    written = STYLES[arguments["style"]].format(date=value, iso=value.isocalendar())
+    return {"text": written, **told(value)}
 
 
 def read_date(value: str) -> date:
-    """Return the date that a person wrote, or raise ToolInputRejected."""
+    """Return the full date that a person wrote, or raise ToolInputRejected."""
     try:
-        # Whatever is left out is taken from the default, so it differs between the two readings.
+        # Zones are ignored: the day is the one that is written.
         first, second = (
-            parser.parse(value, default=default, ignoretz=True).date() for default in DEFAULTS
+            parser.parse(value, default=default, ignoretz=True).date() for default in FILLED_IN
         )
     except (ArithmeticError, LookupError, TypeError, ValueError, AttributeError):
         raise ToolInputRejected(
@@ -78,7 +82,8 @@ def read_date(value: str) -> date:
         ) from None
     if first != second:
         raise ToolInputRejected(
-            f"“{value}” leaves out the day, the month or the year.", "Write it as YYYY-MM-DD."
+            f"“{value}” does not name a day, a month and a year.",
+            "Write all three, as in 24 December 2026 or 2026-12-24; current_time tells today.",
         )
     return first
 
@@ -116,12 +121,11 @@ def _business_days_between(start: date, end: date) -> int:
 
 
 def _words(gap: relativedelta) -> str:
-    parts = [
-        f"{abs(value)} {unit}{'' if abs(value) == 1 else 's'}"
-        for value, unit in ((gap.years, "year"), (gap.months, "month"), (gap.days, "day"))
-        if value
-    ]
-    return ", ".join(parts) or "the same day"
+    parts = [(gap.years, "year"), (gap.months, "month"), (gap.days, "day")]
+    shown = [f"{abs(n)} {unit}{'' if abs(n) == 1 else 's'}" for n, unit in parts if n]
+    if not shown:
+        return "the same day"
+    return ", ".join(shown) + (" earlier" if any(n < 0 for n, _ in parts) else "")
 
 
 TOLD = {
@@ -156,7 +160,7 @@ TOOLS = (
             "Knows no public holidays. Needs a date: get today's from current_time.",
             "What date is 90 days after 2026-03-01?",
             "Add three months to 31 January 2026",
-            "Which day is 10 working days before Christmas 2026?",
+            "Which day is 10 working days before 25 December 2026?",
         ),
         run=date_add,
     ),
@@ -183,7 +187,7 @@ TOOLS = (
             "When the user asks how long it is between two dates, or how old something is.",
             "Whole days only, no hours; knows no public holidays.",
             "How many days are there between 2026-01-01 and 2026-12-24?",
-            "How many working days lie between 1 May and 1 June 2026?",
+            "How many working days lie between 1 May 2026 and 1 June 2026?",
             "How old is somebody born on 12 March 1990 on 1 January 2026?",
         ),
         run=date_difference,
@@ -203,7 +207,7 @@ TOOLS = (
         output_schema=record({"text": produced("string", "The date in that style."), **TOLD}),
         ai_agent=guidance(
             "When the user wants a date written differently or asks for its weekday.",
-            "Reads month names in English; of 03/04/2026 the month comes first.",
+            "Needs day, month and year, in English; of 03/04/2026 the month comes first.",
             "Write March 5, 2026 in ISO format",
             "What weekday was 20 July 1969?",
             "Format 2026-12-24 as a long date",

@@ -4,6 +4,7 @@ import base64
 import hashlib
 
 from config.lib.types import JsonObject
+from registry.builtins import utf8
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import choice, produced, record, text
 
@@ -12,7 +13,7 @@ ALGORITHMS = ("sha256", "sha512", "sha1", "md5", "blake2b", "sha3_256")
 
 def hash_text(arguments: JsonObject) -> JsonObject:
     """Return the digest of `text` in UTF-8."""
-    data = arguments["text"].encode("utf-8", "replace")
+    data = utf8.encoded(arguments["text"])
     # md5 and sha1 are offered for checksums that others have made, not for security
     digest = hashlib.new(arguments["algorithm"], data, usedforsecurity=False).digest()
     as_text = digest.hex() if arguments["output"] == "hex" else base64.b64encode(digest).decode()

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from urllib.parse import quote, unquote_to_bytes
 
 from config.lib.types import JsonObject
+from registry.builtins import utf8
 from registry.builtins.definition import Builtin, guidance
 from registry.builtins.shapes import choice, produced, record, text
 from registry.errors import ToolInputRejected
 
 
 def _padded(value: str) -> bytes:
-    compact = "".join(value.split())
+    compact = "".join(value.split()).rstrip("=")
     return (compact + "=" * (-len(compact) % 4)).encode("ascii")
 
 
@@ -37,15 +38,14 @@ DECODERS: dict[str, Callable[[str], str]] = {
 
 def encode_text(arguments: JsonObject) -> JsonObject:
     """Return `text` encoded as `to`."""
-    try:
-        return {"text": ENCODERS[arguments["to"]](arguments["text"])}
-    except UnicodeEncodeError:
-        raise ToolInputRejected("The text holds half of a character.", "Send whole text.") from None
+    utf8.encoded(arguments["text"])
+    return {"text": ENCODERS[arguments["to"]](arguments["text"])}
 
 
 def decode_text(arguments: JsonObject) -> JsonObject:
     """Return what `text` spells in the encoding `source`."""
     source = arguments["source"]
+    utf8.encoded(arguments["text"])
     try:
         return {"text": DECODERS[source](arguments["text"])}
     except UnicodeDecodeError:

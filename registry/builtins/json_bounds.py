@@ -11,7 +11,7 @@ from typing import Any
 from jmespath.functions import Functions, signature
 from jmespath.visitor import Options, TreeInterpreter
 
-from config.lib.types import JsonObject, JsonValue
+from config.lib.types import JsonValue
 from registry.errors import ToolInputRejected
 
 SECONDS = 0.6
@@ -28,21 +28,21 @@ class BoundedInterpreter(TreeInterpreter):
         super().__init__(Options(custom_functions=_BoundedFunctions()))
         self.deadline = time.monotonic() + SECONDS
 
-    def visit(self, node: JsonObject, *args: Any, **kwargs: Any) -> Any:
+    def visit(self, node: Any, *args: Any, **kwargs: Any) -> Any:
         """Evaluate one node of the query."""
         if time.monotonic() > self.deadline:
             raise too_much()
         return super().visit(node, *args, **kwargs)
 
-    def visit_multi_select_list(self, node: JsonObject, value: JsonValue) -> Any:
+    def visit_multi_select_list(self, node: Any, value: JsonValue) -> Any:
         """Build `[a, b]`."""
         return weighed(super().visit_multi_select_list(node, value))
 
-    def visit_multi_select_dict(self, node: JsonObject, value: JsonValue) -> Any:
+    def visit_multi_select_dict(self, node: Any, value: JsonValue) -> Any:
         """Build `{a: b}`."""
         return weighed(super().visit_multi_select_dict(node, value))
 
-    def visit_function_expression(self, node: JsonObject, value: JsonValue) -> Any:
+    def visit_function_expression(self, node: Any, value: JsonValue) -> Any:
         """Call a function of the query language."""
         return weighed(super().visit_function_expression(node, value))
 

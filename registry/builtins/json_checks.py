@@ -21,8 +21,10 @@ def json_validate(arguments: JsonObject) -> JsonObject:
     except ToolInputRejected as problem:
         reason = problem.message.replace("The document", "The schema")
         raise ToolInputRejected(reason, "Correct the schema there.") from None
-    if not isinstance(schema, dict):
-        raise ToolInputRejected("The schema is not a JSON object.", "Give a JSON Schema.")
+    if not isinstance(schema, dict | bool):
+        raise ToolInputRejected(
+            "The schema is neither a JSON object nor true or false.", "Give a JSON Schema."
+        )
     return _answer(json_rules.problems(schema, document))
 
 
@@ -41,7 +43,7 @@ TOOLS = (
         category="data",
         input_schema=record(
             {
-                "document": text("The JSON document as text.", limit=500_000),
+                "document": text("The JSON document as text.", limit=100_000),
                 "schema": text("A JSON Schema as text; empty: none.", limit=20_000, default=""),
             },
             required=("document",),

@@ -6,12 +6,17 @@ import math
 from jmespath.exceptions import JMESPathError
 from jmespath.parser import Parser
 
-from config.lib.jsontext import storable
+from config.lib.jsontext import size_of, storable
 from config.lib.types import JsonObject, JsonValue
-from registry.builtins.json_bounds import BoundedInterpreter, weighed
 from registry.builtins.definition import Builtin, guidance
+from registry.builtins.json_bounds import BoundedInterpreter, weighed
 from registry.builtins.shapes import record, text
 from registry.errors import ToolInputRejected
+
+MOST_BYTES = 200_000
+MOST_DIGITS = 1_000
+SLIPS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What the library raises for some well-formed queries."""
 
 
 def json_query(arguments: JsonObject) -> JsonObject:
@@ -19,25 +24,29 @@ def json_query(arguments: JsonObject) -> JsonObject:
     document = parsed(arguments["document"])
     try:
         query = Parser().parse(arguments["query"]).parsed
-        return {"result": storable(weighed(BoundedInterpreter().visit(query, document)))}
+        result = storable(weighed(BoundedInterpreter().visit(query, document)))
+        size = size_of(result)
     except RecursionError:
         raise ToolInputRejected(
             "The query or the document is nested too deeply.", "Use fewer levels."
         ) from None
-    except (JMESPathError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as (
-        problem
-    ):
-        # Some well-formed queries make the library fail with Python's own errors.
+    except (JMESPathError, *SLIPS) as problem:
         raise ToolInputRejected(
             f"The query could not be answered: {str(problem)[:300]}",
             "Use JMESPath, such as people[?age > `30`].name.",
         ) from None
+    if size > MOST_BYTES:
+        raise ToolInputRejected(
+            f"The query selects {size:,} bytes; at most {MOST_BYTES:,} are returned.",
+            "Select fewer fields, or a slice such as items[:20].",
+        )
+    return {"result": result}
 
 
 def parsed(document: str) -> JsonValue:
     """Return the JSON value that a text spells, or raise ToolInputRejected with the place."""
     try:
-        return json.loads(document, parse_constant=_refuse, parse_float=_finite)
+        return json.loads(document, parse_constant=_refuse, parse_float=_finite, parse_int=_whole)
     except json.JSONDecodeError as problem:
         raise ToolInputRejected(
             f"The document is not JSON: {problem.msg} "
@@ -58,6 +67,12 @@ def _refuse(constant: str) -> JsonValue:
     raise ValueError(f"{constant} is not a JSON number")
 
 
+def _whole(digits: str) -> int:
+    if len(digits) > MOST_DIGITS:
+        raise ValueError(f"a whole number has more than {MOST_DIGITS:,} digits")
+    return int(digits)
+
+
 def _finite(digits: str) -> float:
     value = float(digits)
     if not math.isfinite(value):
@@ -76,7 +91,7 @@ TOOLS = (
                 "document": text("The JSON document as text.", limit=500_000, at_least=1),
                 "query": text(
                     "A JMESPath expression.",
-                    limit=2_000,
+                    limit=500,
                     at_least=1,
                     examples=["people[*].name", "length(items)"],
                 ),

@@ -22,11 +22,13 @@ from registry.schema_messages import describe
 
 SECONDS = 0.8
 MOST_PROBLEMS = 50
+LONGEST_MESSAGE = 500
+MOST_REFERENCES = 100
 
 Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError]]
 
 
-def problems(schema: JsonObject, document: JsonValue) -> list[JsonObject]:
+def problems(schema: JsonObject | bool, document: JsonValue) -> list[JsonObject]:
     """Return the first problems of `document` as `{path, message}`; empty when it fits.
 
     Raises `ToolInputRejected` when the schema is not one, or when the check takes too long.
@@ -76,11 +78,30 @@ def _without_dialects(node: JsonValue) -> JsonValue:
 
 def _refuse_unsupported(schema: JsonValue) -> None:
     written = json.dumps(schema)
+    if written.count('"$ref"') > MOST_REFERENCES:
+        raise ToolInputRejected(
+            f"The schema has more than {MOST_REFERENCES} references.",
+            "Check a part of the document against a part of the schema.",
+        )
+    for pattern in _patterns(schema):
+        matching.compiled(pattern)
     if '"patternProperties"' in written and '"unevaluatedProperties"' in written:
         raise ToolInputRejected(
             "patternProperties together with unevaluatedProperties is not supported.",
             "Use additionalProperties instead.",
         )
+
+
+def _patterns(node: JsonValue) -> Iterator[str]:
+    """Yield the patterns of a schema, so that also one that is not reached is checked."""
+    if isinstance(node, dict):
+        if isinstance(node.get("pattern"), str):
+            yield node["pattern"]
+        if isinstance(node.get("patternProperties"), dict):
+            yield from node["patternProperties"]
+    inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+    for part in inner:
+        yield from _patterns(part)
 
 
 class _Rules:
@@ -103,7 +124,7 @@ class _Rules:
         validator: Any = validators.extend(draft, keywords)  # type: ignore[no-untyped-call]
         errors = validator(schema, registry=SPECIFICATIONS).iter_errors(document)
         limited = (error for _, error in zip(range(MOST_PROBLEMS), errors, strict=False))
-        return [{"path": error.json_path, "message": describe(error)} for error in limited]
+        return [{"path": error.json_path, "message": _message(error)} for error in limited]
 
     def _timed(self, check: Keyword) -> Keyword:
         def timed(
@@ -162,6 +183,11 @@ class _Rules:
             written = {json.dumps(_comparable(item), sort_keys=True) for item in instance}
             if len(written) < len(instance):
                 yield ValidationError("has repeated items")
+
+
+def _message(error: ValidationError) -> str:
+    # The schema `false` allows nothing, by no keyword.
+    return (describe(error) if error.validator else "is not allowed here")[:LONGEST_MESSAGE]
 
 
 def _comparable(value: JsonValue) -> JsonValue:

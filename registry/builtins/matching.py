@@ -14,13 +14,23 @@ MAX_COPIES = 50_000
 it repeats, each near 300 bytes, so (a{30000}){30000} would fill any memory."""
 
 UNSUPPORTED = regex.compile(
-    r"\(\?(?:R|[+-]?[0-9]+|&\w+|P>\w+)\)|\(\?[a-zA-Z0-9-]*(?:x|V1)", regex.VERSION0
+    r"\(\?#|\(\?(?:R|[+-]?[0-9]+|&\w+|P>\w+)\)|\(\?[a-zA-Z0-9-]*(?:x|V1)", regex.VERSION0
 )
-"""Recursion grows by a gigabyte a second; verbose and V1 syntax hide brackets from `copies`."""
+"""Recursion grows by a gigabyte a second; the others hide brackets from `copies`."""
 
 PART = regex.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(?P<least>[0-9]+)(?:,[0-9]*)?\}|.", regex.DOTALL
+    r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(?P<least>[0-9]+)(?:,[0-9]*)?\}|(?P<more>\+)|.",
+    regex.DOTALL,
 )
+
+GRAPHEME = regex.compile(
+    r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X"
+)
+"""One character as people see it: an accent or an emoji is several code points.
+
+Flags are matched by themselves, because `\\X` counts all letters of flags before the next one:
+quadratic time.
+"""
 
 
 def literal(wanted: str, *, case_sensitive: bool, whole_words: bool = False) -> regex.Pattern[str]:
@@ -37,8 +47,8 @@ def compiled(source: str, flags: int = 0) -> regex.Pattern[str]:
     """Return the compiled pattern; raise `ToolInputRejected` if it is not one or is too large."""
     if UNSUPPORTED.search(source):
         raise ToolInputRejected(
-            "The pattern uses recursion, verbose mode or version 1 syntax, which are not supported.",
-            "Write it as a plain regular expression, without (?R), (?1), (?x) or (?V1).",
+            "The pattern uses recursion, a comment, verbose mode or version 1 syntax.",
+            "Write it as a plain regular expression, without (?R), (?1), (?#), (?x) or (?V1).",
         )
     if copies(source) > MAX_COPIES:
         raise ToolInputRejected(
@@ -64,9 +74,9 @@ def copies(source: str) -> int:
             continue
         if part[0] == ")" and len(totals) > 1:
             last = totals.pop()
-        elif part["least"]:
-            # The part was counted once already.
-            last, once = last * max(int(part["least"][:9]), 1), last
+        elif part["least"] or part["more"]:
+            # The part was counted once already; the repetition itself takes one copy more.
+            last, once = last * (1 + int((part["least"] or "1")[:9])), last
             totals[-1] -= once
         else:
             last = 1

@@ -9,11 +9,11 @@ from registry.builtins.shapes import choice, flag, integer, produced, record, te
 from registry.errors import ToolInputRejected
 
 MOST_COLUMNS = 500
-MOST_CELLS = 50_000
+MOST_CELLS = 20_000
 """Cells one answer may hold; short rows count in full, because they are filled up."""
 
 NAME_LIMIT = 200
-SNIFFED = 10_000
+SNIFFED = 2_000
 """Characters that are looked at to find the delimiter."""
 
 DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
@@ -21,12 +21,15 @@ DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
 
 def csv_parse(arguments: JsonObject) -> JsonObject:
     """Return the rows of `text`: as objects under their header, or as lists without one."""
-    value = arguments["text"]
+    value = arguments["text"].removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     delimiter = _delimiter(value, arguments["delimiter"])
     try:
-        rows = [
-            row for row in csv.reader(io.StringIO(value, newline=None), delimiter=delimiter) if row
-        ]
+        reader = csv.reader(
+            io.StringIO(value),
+            delimiter=delimiter,
+            skipinitialspace=f'{delimiter} "' in value,
+        )
+        rows = [row for row in reader if row]
     except csv.Error as problem:
         raise ToolInputRejected(
             f"The CSV could not be read: {problem}.", "Check its quotation marks."
@@ -35,9 +38,9 @@ def csv_parse(arguments: JsonObject) -> JsonObject:
         raise ToolInputRejected(
             f"A row has more than {MOST_COLUMNS} columns.", "Name the delimiter that is used."
         )
-    header = _names(rows.pop(0)) if arguments["header"] and rows else []
+    header = rows.pop(0) if arguments["header"] and rows else []
     width = max([len(header), *map(len, rows)], default=0)
-    names = header + [f"column_{n}" for n in range(len(header) + 1, width + 1)] if header else []
+    names = _names(header, width) if header else []
     shown = rows[: int(arguments["limit"])]
     if len(shown) * width > MOST_CELLS:
         raise ToolInputRejected(
@@ -64,16 +67,18 @@ def _delimiter(value: str, wanted: str) -> str:
     return found.delimiter
 
 
-def _names(header: list[str]) -> list[str]:
-    """Return the header with empty names numbered and repeated ones told apart."""
-    names: list[str] = []
-    for number, cell in enumerate(header, 1):
-        name = base = cell.strip()[:NAME_LIMIT] or f"column_{number}"
+def _names(header: list[str], width: int) -> list[str]:
+    """Return `width` different names: empty ones numbered, repeated ones told apart."""
+    given = [cell.strip()[:NAME_LIMIT] for cell in header] + [""] * (width - len(header))
+    taken = set(given)
+    names: dict[str, None] = {}
+    for number, cell in enumerate(given, 1):
+        name = base = cell or f"column_{number}"
         suffix = 2
-        while name in names:
+        while name in names or (name != cell and name in taken):
             name, suffix = f"{base}_{suffix}", suffix + 1
-        names.append(name)
-    return names
+        names[name] = None
+    return list(names)
 
 
 def _record(names: list[str], row: list[str]) -> JsonObject:

@@ -7,11 +7,17 @@ import regex
 
 from config.lib.types import JsonObject
 from registry.builtins.definition import Builtin, guidance
+from registry.builtins.matching import GRAPHEME
 from registry.builtins.shapes import choice, flag, integer, produced, record, text
 
-WORD = regex.compile(r"[\p{L}\p{N}]+(?:['’-][\p{L}\p{N}]+)*")
+WORD = regex.compile(r"[\p{L}\p{M}\p{N}]+(?:['’-][\p{L}\p{M}\p{N}]+)*")
 SENTENCE_END = regex.compile(r"[.!?…]+[\"'”’)\]]*(?:\s+|$)|\n\s*\n")
 """A full stop inside 3.14 or example.com ends no sentence."""
+ABBREVIATION = regex.compile(
+    r"\b(?:(?:\p{L}\.)+\p{L}|Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|vs|etc|approx|Fig|Inc|Ltd)\.(?=[ \t])",
+    regex.IGNORECASE,
+)
+"""Taken to be inside a sentence, as in “Dr. Smith” and “the U.S. Army”."""
 PARAGRAPH_BREAK = regex.compile(r"\n\s*\n")
 WORDS_A_MINUTE = 238
 """Silent reading of English prose (Brysbaert 2019, https://doi.org/10.1016/j.jml.2019.104047)."""
@@ -27,7 +33,7 @@ def count_text(arguments: JsonObject) -> JsonObject:
     what = arguments["what"]
     counts = {
         "words": lambda: len(WORD.findall(value)),
-        "characters": lambda: len(regex.findall(r"\X", value)),
+        "characters": lambda: len(GRAPHEME.findall(value)),
         "lines": lambda: len(value.splitlines()),
         "sentences": lambda: _sentences(value),
     }
@@ -59,7 +65,8 @@ def text_statistics(arguments: JsonObject) -> JsonObject:
 
 
 def _sentences(value: str) -> int:
-    return sum(WORD.search(part) is not None for part in SENTENCE_END.split(value))
+    joined = ABBREVIATION.sub("x", value)
+    return sum(WORD.search(part) is not None for part in SENTENCE_END.split(joined))
 
 
 TOOLS = (

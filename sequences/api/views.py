@@ -2,14 +2,13 @@
 
 from uuid import UUID
 
-from django.contrib.auth.models import User
 from drf_spectacular.utils import extend_schema
 from rest_framework import status
-from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.api import CursorPages
+from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from registry.context import CallContext
@@ -18,13 +17,6 @@ from sequences import runs, selectors, states
 from sequences.api import serializers as shapes
 from sequences.log import execution_log
 from sequences.models import Run
-
-
-class SignedIn(Request):
-    """A request behind `IsAuthenticated`."""
-
-    user: User
-
 
 READ = {"GET": "tools:read"}
 RUN = {"POST": "tools:run"}
@@ -40,7 +32,7 @@ class RunListView(APIView):
         parameters=[shapes.RunFilterSerializer],
         responses=shapes.RunSerializer(many=True),
     )
-    def get(self, request: SignedIn) -> Response:
+    def get(self, request: SignedInApiRequest) -> Response:
         """List your runs, the newest first."""
         asked = shapes.RunFilterSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
@@ -56,7 +48,7 @@ class RunView(APIView):
     required_scopes = READ
 
     @extend_schema(operation_id="runs_retrieve", responses=shapes.RunDetailSerializer)
-    def get(self, request: SignedIn, run_id: UUID) -> Response:
+    def get(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Show a run with what each of its steps did."""
         return Response(_shown(selectors.run_of(request.user, run_id)))
 
@@ -67,7 +59,7 @@ class RunCancelView(APIView):
     required_scopes = RUN
 
     @extend_schema(request=None, responses={202: shapes.RunDetailSerializer})
-    def post(self, request: SignedIn, run_id: UUID) -> Response:
+    def post(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Cancel a run: at once while it waits, else as soon as its worker sees it."""
         run = selectors.run_of(request.user, run_id)
         states.run_cancel(run)
@@ -81,7 +73,7 @@ class RunRetryView(APIView):
 
     @extend_schema(request=shapes.RunRetrySerializer, responses={202: shapes.RunDetailSerializer})
     @idempotent
-    def post(self, request: SignedIn, run_id: UUID) -> Response:
+    def post(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Start a finished run again, from its first step or from `from_step` on."""
         body = shapes.RunRetrySerializer(data=request.data)
         body.is_valid(raise_exception=True)

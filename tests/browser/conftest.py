@@ -68,8 +68,8 @@ def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Itera
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not re.search(r"status of 4\d\d", message.text):
-            problems.append(message.text)
+        if message.type == "error" and not re.search(r"status of 4\d\d|htmx:(sendAbort|afterRequest)", message.text):
+            problems.append(f"{message.text} ({message.location})")
 
     page.on("console", note)
     page.on("pageerror", lambda error: problems.append(str(error)))
@@ -78,7 +78,7 @@ def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Itera
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SCREENSHOTS / f"failed-{request.node.name}.png", full_page=True)
     context.close()
-    assert problems == []
+    assert not problems, "\n".join(sorted(set(problems)))
 
 
 @pytest.fixture
@@ -107,7 +107,9 @@ def shoot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
             for scheme in ("light", "dark"):
                 page.emulate_media(color_scheme=scheme)
                 page.screenshot(
-                    path=SCREENSHOTS / f"{name}-{size}-{scheme}.png", full_page=size == "wide"
+                    path=SCREENSHOTS / f"{name}-{size}-{scheme}.png",
+                    full_page=size == "wide",
+                    caret="initial",  # hiding it would inject a style that the page's CSP forbids
                 )
         page.emulate_media(color_scheme="light")
         if before:

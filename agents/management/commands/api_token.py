@@ -33,7 +33,7 @@ class Command(BaseCommand):
         if user is None:
             raise CommandError(f"There is no active user “{options['user']}”.")
         try:
-            _, text = token_create(user, name=options["name"], scopes=options["scope"])
+            _token, text = token_create(user, name=options["name"], scopes=options["scope"])
         except DomainError as error:
             raise CommandError(f"{error.message} {error.hint}") from error
         self.stdout.write(text)

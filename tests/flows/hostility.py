@@ -1,0 +1,168 @@
+"""What a careless or hostile person sends, and every address they can send it to."""
+
+import re
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+
+from agents.services import credential_set
+from agents.tokens import token_create
+from chat.models import Turn
+from chat.models.turn import TurnStatus
+from registry.models import ImportJob
+from registry.models.job import JobStatus
+from sequences.models import Run
+from sequences.models.run import RunStatus
+from tests import factories
+
+GARBAGE = {
+    "empty": "",
+    "spaces": " \t\r\n ",
+    "huge": "x" * 200_000,
+    "nul": "a\x00b",
+    "surrogate": "\ud83d",
+    "emoji": "👩‍👩‍👧‍👦🏳️‍🌈",
+    "negative": "-1",
+    "zero": "0",
+    "bigint": "9" * 30,
+    "thousands of digits": "9" * 5_000,
+    "superscript": "²",
+    "infinite": "1e999",
+    "not a number": "NaN",
+    "words": "abc",
+    "markup": "<script>alert(1)</script>{{ 7|add:7 }}{% now %}",
+    "sql": "' OR 1=1; --",
+    "path": "../../../../etc/passwd",
+    "cursor": "cD05OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk%3D",
+    "uuid": str(uuid.UUID(int=1)),
+    "json": '{"a": [1, {"b": null}]}',
+    "deep json": "[" * 50_000,
+}
+"""What fields are filled with, by what it is called in a test's report."""
+
+FIELDS = (
+    *("action", "after", "agent", "approval", "before", "category", "content", "cursor"),
+    *("description", "discovery_mode", "explain", "expires_at", "from_step", "health"),
+    *("instructions", "kind", "limit", "max_found_tools", "messages", "model", "name", "next"),
+    *("owner", "page", "password", "q", "schema", "scopes", "status", "team", "title", "tool"),
+    *("toolId", "tools", "username", "value", "version", "visibility", "expression", "text"),
+    *("steps-0-tool", "steps-0-version", "steps-0-timeout", "steps-0-attempts"),
+    *("steps-0-backoff", "steps-0-store_as", "steps-0-in-0-name", "steps-0-in-0-source"),
+    *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
+    *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
+)
+"""Every field that a form or an address of the product reads, and a few of Django's admin."""
+
+PARAMETER = re.compile(r"<(?:(\w+):)?(\w+)>")
+
+
+@dataclass(frozen=True)
+class Address:
+    """A place of the URL configuration; `route` still holds its parameters."""
+
+    route: str
+
+    def filled(self, values: dict[str, Any]) -> str:
+        """Return the path with these parameters, and made-up ones for the others."""
+        return PARAMETER.sub(lambda match: str(values.get(match[2], _made_up(match[1]))), self.route)
+
+
+def _made_up(converter: str | None) -> str:
+    return {"uuid": str(uuid.UUID(int=7)), "int": "99999999999999999999"}.get(converter or "", "zz-9")
+
+
+def addresses(under: str = "") -> list[Address]:
+    """Return every place below a prefix, except those that only a regular expression describes."""
+    routes = {route for route in _routes(get_resolver(), "/") if "(?P" not in route}
+    return [Address(route) for route in sorted(routes) if route.startswith(under)]
+
+
+def _routes(resolver: URLResolver, prefix: str) -> Iterator[str]:
+    for item in resolver.url_patterns:
+        route = prefix + str(item.pattern).removeprefix("^").removesuffix("$")
+        if isinstance(item, URLPattern):
+            yield route
+        else:
+            yield from _routes(item, route)
+
+
+def hostile_client(user: User | None = None, **options: Any) -> Client:
+    """Return a client that is answered with a 500 where another one would see the exception."""
+    client = Client(raise_request_exception=False, **options)
+    if user is not None:
+        client.force_login(user)
+    return client
+
+
+def checked(response: Any) -> Any:
+    """Return the response; fail where the product broke instead of refusing."""
+    if response.status_code >= 500 and not _says_unavailable(response):
+        error = getattr(response, "exc_info", None)
+        cause = error[1] if error else None
+        request = response.request
+        raise AssertionError(
+            f"{response.status_code} for {request['REQUEST_METHOD']} {request['PATH_INFO'][:200]}"
+            f"?{request['QUERY_STRING'][:200]}: {cause!r:.500}"
+        ) from cause
+    return response
+
+
+def _says_unavailable(response: Any) -> bool:
+    """Tell whether a probe said that a part of the product is not there."""
+    return response.request["PATH_INFO"] == "/readyz" and response.status_code == 503
+
+
+def refusal_of(response: Any) -> Any:
+    """Return the body of a refusal by the REST API; fail where it has another shape."""
+    checked(response)
+    assert response.status_code >= 400, response.content[:300]
+    body = response.json()
+    assert set(body) == {"code", "message", "hint", "extra"}, body
+    assert body["code"] and body["message"], body
+    assert isinstance(body["hint"], str) and isinstance(body["extra"], dict), body
+    return body
+
+
+def belongings_of(owner: User) -> dict[str, Any]:
+    """Make one of everything for a person; return URL parameter → its value."""
+    calculator = factories.make_builtin("calculator")
+    sequence = factories.make_sequence(owner)
+    agent = factories.make_agent(owner, calculator, sequence, model="demo/offline")
+    conversation = factories.make_conversation(owner, agent)
+    now = timezone.now()
+    turn = Turn.objects.create(conversation=conversation, number=1, status=TurnStatus.QUEUED)
+    Turn.objects.filter(pk=turn.pk).update(status=TurnStatus.STOPPED, finished_at=now)
+    package = factories.make_package(added_by=owner)
+    run = Run.objects.create(
+        tool=sequence,
+        tool_version=sequence.versions.get(),
+        user=owner,
+        caller="browser",
+        input={"text": "1+1"},
+    )
+    Run.objects.filter(pk=run.pk).update(status=RunStatus.CANCELLED, finished_at=now)
+    job = ImportJob.objects.create(
+        ecosystem="npm", name=package.name, requested_by=owner, status=JobStatus.FAILED
+    )
+    credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
+    token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
+    return {
+        "tool_id": sequence.pk,
+        "number": 1,
+        "slug": agent.slug,
+        "conversation_id": conversation.pk,
+        "turn_id": turn.pk,
+        "package_id": package.pk,
+        "job_id": job.pk,
+        "run_id": run.pk,
+        "credential_id": credential.pk,
+        "token_id": token.pk,
+        "builtin": calculator.pk,
+    }
