@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from agents.credentials import env_of
 from agents.models import Agent, AgentTool
 from agents.models.agent_tool import Approval
+from agents.selectors import agent_visible_to
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.loading import load_specs
@@ -72,3 +73,8 @@ def agent_context(
         agent_id=agent.pk,
         turn_id=turn_id,
     )
+
+
+def context_for(user: User, slug: str, *, caller: Caller) -> CallContext:
+    """Return the circumstances of calls as one of the agents that a person may talk to."""
+    return agent_context(agent_visible_to(user, slug), user, caller=caller)

@@ -18,14 +18,12 @@ SHOWN = 12
 """Characters of a token that are kept readable, to tell tokens apart."""
 
 SCOPES = {
-    "tools:read": "See tools, packages and their history, and search for them",
-    "tools:run": "Run tools and sequences",
+    "tools:read": "See tools, packages, their history and your runs, and search for them",
+    "tools:run": "Run tools and sequences; cancel and retry your runs",
     "tools:write": "Create, change and delete your own tools; import packages",
     "agents:read": "See your agents and what they use",
     "agents:write": "Create, change and delete your agents and their tool links",
     "chat": "Read your conversations and send messages",
-    "runs:read": "See your sequence runs",
-    "runs:write": "Cancel and retry your sequence runs",
 }
 """What a token may be limited to; a token without scopes may do all that its owner may."""
 

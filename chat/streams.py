@@ -12,6 +12,7 @@ from chat.parts import TurnView
 from chat.rendering import changes_html, ended_html
 from chat.threads import in_thread
 from chat.turns import turns_close_stale
+from config.lib.numbers import whole_number
 
 KEEPALIVE = ": alive\n\n"
 
@@ -83,4 +84,4 @@ def event_stream(events: AsyncIterator[str]) -> StreamingHttpResponse:
 def last_seen(request: HttpRequest) -> int:
     """Return the event a client saw last: `Last-Event-ID` on a reconnect, else `?after=`."""
     seen = request.headers.get("Last-Event-ID") or request.GET.get("after", "")
-    return int(seen) if seen.isdecimal() else 0
+    return whole_number(seen) or 0

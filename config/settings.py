@@ -169,7 +169,7 @@ REST_FRAMEWORK = {
         "config.lib.api.HasRequiredScope",
     ],
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
-    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PARSER_CLASSES": ["config.lib.parsing.BoundedJSONParser"],
     "DEFAULT_PAGINATION_CLASS": "config.lib.api.CursorPages",
     "DEFAULT_SCHEMA_CLASS": "drf_spectacular.openapi.AutoSchema",
     "EXCEPTION_HANDLER": "config.lib.api_errors.handle_exception",
@@ -203,6 +203,9 @@ TOOL_EXECUTORS = {
 
 TOOL_CREDENTIALS = "agents.credentials.env_of"
 """Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""
+
+TOOL_AGENTS = "agents.access.context_for"
+"""Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
 TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 """Kind of tool that people make → dotted path of the class that makes it."""

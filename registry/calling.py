@@ -22,12 +22,26 @@ def direct_context(
     caller: Caller,
     scopes: frozenset[str] | None = None,
     given: Mapping[str, str] | None = None,
+    agent: str = "",
 ) -> CallContext:
-    """Return the circumstances of a person's own call.
+    """Return the circumstances of a person's own call, or of one that they make as an agent.
 
-    The tool reads the person's credentials; a value in `given` wins over a stored one.
+    The tool reads the person's credentials, or the agent's; a value in `given` wins over a stored
+    one. As an agent, the call also has the agent's presets and denials, and of `scopes` no more
+    than the agent is granted.
     """
-    return CallContext(user=user, caller=caller, scopes=scopes, env=_env_of(user, given or {}))
+    context = (
+        _as_agent(user, agent, caller)
+        if agent
+        else CallContext(
+            user=user, caller=caller, env=import_string(settings.TOOL_CREDENTIALS)(user, None)
+        )
+    )
+    allowed = [limit for limit in (context.scopes, scopes) if limit is not None]
+    return context.derive(
+        env=_with(given or {}, context.env),
+        scopes=frozenset.intersection(*allowed) if allowed else None,
+    )
 
 
 def call_directly(
@@ -49,9 +63,12 @@ def launch(
     return author_for(tool.kind).launch(context.user, tool, arguments, context, version)
 
 
-def _env_of(user: User, given: Mapping[str, str]) -> Env:
-    stored: Env = import_string(settings.TOOL_CREDENTIALS)(user, None)
+def _as_agent(user: User, slug: str, caller: Caller) -> CallContext:
+    context: CallContext = import_string(settings.TOOL_AGENTS)(user, slug, caller=caller)
+    return context
 
+
+def _with(given: Mapping[str, str], stored: Env) -> Env:
     def read(names: Sequence[str]) -> Mapping[str, str]:
         return {**stored(names), **{name: given[name] for name in names if name in given}}
 

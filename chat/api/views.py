@@ -22,6 +22,7 @@ from chat.streams import event_stream, json_stream, last_seen, wait_for_end
 from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
+from config.lib.numbers import whole_number
 
 CHAT = {"GET": "chat", "POST": "chat", "DELETE": "chat"}
 
@@ -76,8 +77,8 @@ class ConversationView(APIView):
     def get(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         """Show a conversation with its latest turns, or with those before a number."""
         conversation = selectors.conversation_of(request.user, conversation_id)
-        before = request.query_params.get("before", "")
-        turns = selectors.turns_of(conversation, before=int(before) if before.isdecimal() else None)
+        before = whole_number(request.query_params.get("before", ""))
+        turns = selectors.turns_of(conversation, before=before)
         head = shapes.ConversationSerializer(conversation).data
         return Response({**head, "turns": shapes.TurnSerializer(turns, many=True).data})
 

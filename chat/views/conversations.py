@@ -16,6 +16,7 @@ from chat.views.pages import conversation_page
 from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
+from config.lib.numbers import whole_number
 
 PAGE_SIZE = 20
 
@@ -53,10 +54,8 @@ def conversation_create(request: SignedInRequest) -> HttpResponse:
 def conversation_detail(request: SignedInRequest, conversation_id: UUID) -> HttpResponse:
     """Show what was said and done, and follow what is being done."""
     conversation = selectors.conversation_of(request.user, conversation_id)
-    before = request.GET.get("before", "")
-    return conversation_page(
-        request, conversation, before=int(before) if before.isdecimal() else None
-    )
+    before = whole_number(request.GET.get("before", ""))
+    return conversation_page(request, conversation, before=before)
 
 
 @login_required

@@ -193,6 +193,13 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
     )
     limit = serializers.IntegerField(min_value=1, max_value=50, default=5)
     explain = serializers.BooleanField(default=False)
+    agent = serializers.CharField(
+        max_length=60,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Find only what this agent's scopes allow.",
+    )
 
 
 class FoundSerializer(serializers.Serializer[Hit]):
@@ -217,6 +224,9 @@ class ToolRunSerializer(serializers.Serializer[Any]):
 
     arguments = serializers.DictField(default=dict)
     env = serializers.DictField(child=serializers.CharField(max_length=10_000), default=dict)
+    agent = serializers.CharField(
+        max_length=60, required=False, allow_blank=True, default="", help_text="Call as this agent."
+    )
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
 
 

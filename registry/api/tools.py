@@ -27,7 +27,7 @@ from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
-from registry.search.service import FLOOR, SearchAnswer, search
+from registry.search.service import SearchAnswer, search
 
 READ_WRITE = {
     "GET": "tools:read",
@@ -136,7 +136,12 @@ class ToolSearchView(APIView):
             user=request.user,
             recent=_messages(asked.get("messages", "")),
             limit=asked["limit"],
-            scopes=_scopes_of(request),
+            scopes=direct_context(
+                request.user,
+                caller=Caller.REST,
+                scopes=_scopes_of(request),
+                agent=asked["agent"],
+            ).scopes,
         )
         return Response(_found(answer, request.user, explained=asked["explain"]))
 
@@ -161,7 +166,11 @@ class ToolRunView(APIView):
         asked = body.validated_data
         tool = selectors.tool_visible_to(request.user, tool_id)
         context = direct_context(
-            request.user, caller=Caller.REST, scopes=_scopes_of(request), given=asked["env"]
+            request.user,
+            caller=Caller.REST,
+            scopes=_scopes_of(request),
+            given=asked["env"],
+            agent=asked["agent"],
         )
         run = launch(tool, asked["arguments"], context, version=asked["version"])
         if run is not None:
@@ -235,7 +244,7 @@ def _messages(text: str) -> list[str]:
         return []
     try:
         messages = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         messages = None
     if not isinstance(messages, list) or not all(isinstance(item, str) for item in messages):
         raise InvalidInput(
@@ -258,6 +267,6 @@ def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, An
     return {
         "query": answer.query,
         "results": results,
-        "total": sum(hit.score >= FLOOR for hit in answer.hits),
+        "total": answer.total,
         "took_ms": answer.took_ms,
     }

@@ -32,6 +32,8 @@ DOWNLOADS_WEIGHT = 0.01
 CANDIDATES = 100
 """How many of the best-ranked tools are checked against the caller's permissions."""
 
+BEYOND_LIMIT = "enough tools found already"
+
 LONGEST_QUERY = 20_000
 """Characters of a message that are read; the need stands at its start or is not in words."""
 
@@ -61,6 +63,11 @@ class SearchAnswer:
     def found(self) -> tuple[Hit, ...]:
         """Return the hits that fit."""
         return tuple(hit for hit in self.hits if hit.injected)
+
+    @property
+    def total(self) -> int:
+        """Return how many tools fit, those beyond the limit included."""
+        return sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
 
 
 class SearchIndex:
@@ -212,7 +219,7 @@ def _reason(
         return f"requires the scope {', '.join(sorted(missing))}"
     if score < floor:
         return "does not fit well enough"
-    return "" if places > 0 else "enough tools found already"
+    return "" if places > 0 else BEYOND_LIMIT
 
 
 def indexed() -> int:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from config.lib.jsontext import clean_text
 from config.lib.types import JsonObject, JsonValue
 from registry.models import Tool
 from registry.models.tool import Visibility
@@ -86,7 +87,7 @@ def draft_from_post(data: Mapping[str, str]) -> Draft:
     """Return what the form holds, its steps and rows in the order of their numbers."""
 
     def text(name: str) -> str:
-        return data.get(name, "").replace("\r\n", "\n")
+        return clean_text(data.get(name, "")).replace("\r\n", "\n")
 
     def rows(prefix: str) -> list[Row]:
         numbers = sorted(

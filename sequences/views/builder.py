@@ -16,6 +16,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from config.lib.errors import Conflict
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
+from config.lib.numbers import whole_number
 from registry.models import Tool
 from registry.models.tool import Visibility
 from sequences import selectors, services
@@ -95,7 +96,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
 
 
 def _team(user: User, team_id: str) -> Group | None:
-    return user.groups.filter(pk=team_id).first() if team_id.isdecimal() else None
+    return user.groups.filter(pk=whole_number(team_id)).first()
 
 
 def _chosen(user: User, draft: Draft) -> Mapping[str, StepTool]:

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
+from config.lib.numbers import whole_number
 from registry.context import CallContext
 from registry.errors import ToolError
 from registry.models import Tool
@@ -72,14 +73,15 @@ def run_cancel(request: SignedInRequest, run_id: UUID) -> HttpResponse:
 def run_retry(request: SignedInRequest, run_id: UUID) -> HttpResponse:
     """Start a finished run again, from the step and with the version that the form names."""
     run = selectors.run_of(request.user, run_id)
-    step = request.POST.get("from_step", "") or "1"
-    if not step.isdecimal():
-        raise InvalidInput(f"“{step[:20]}” is not the number of a step.", "Choose a step.")
+    asked = request.POST.get("from_step", "") or "1"
+    step = whole_number(asked)
+    if step is None:
+        raise InvalidInput(f"“{asked[:20]}” is not the number of a step.", "Choose a step.")
     try:
         again = services.run_retry(
             run,
             context=_context(request),
-            from_step=int(step),
+            from_step=step,
             version="current" if request.POST.get("version") == "current" else "original",
         )
     except DomainError as error:

@@ -7,6 +7,7 @@ from agents.models.agent_tool import Approval
 from agents.services import tool_link
 from registry.execution import invoke
 from registry.loading import load_spec
+from registry.models import Invocation
 from registry.models.invocation import Caller
 from registry.models.tool import Visibility
 from tests.factories import make_agent, make_builtin, make_tool
@@ -65,3 +66,34 @@ def test_an_agent_without_a_scope_is_refused_a_tool_that_requires_it(alice):
 
     result = invoke(load_spec(tool), {"text": "x"}, context)
     assert result.error.code == "permission_refused"
+
+
+def test_a_rest_call_as_an_agent_has_the_agents_presets_scopes_and_denials(client_for, alice):
+    calculator, hashing = make_builtin("calculator"), make_builtin("hash_text")
+    agent = make_agent(alice)
+    tool_link(agent, calculator.pk, config={"expression": "6 * 7"})
+    tool_link(agent, hashing.pk, approval=Approval.DENY)
+    client = client_for(alice)
+
+    def run(tool, **body):
+        return client.post(
+            f"/api/v1/tools/{tool.pk}/run/", body, content_type="application/json"
+        ).json()
+
+    told = run(calculator, arguments={"expression": "1"}, agent=agent.slug)
+    assert told["output"]["result"] == 42
+    assert run(hashing, arguments={"text": "x"}, agent=agent.slug)["code"] == "approval_denied"
+    assert run(hashing, arguments={"text": "x"}, agent="nobody")["code"] == "not_found"
+    assert Invocation.objects.filter(agent_id=agent.pk).count() == 2
+
+
+def test_a_rest_search_as_an_agent_keeps_to_its_scopes(client_for, alice):
+    make_tool(description="Send an e-mail to somebody.", required_scopes=["mail:send"])
+    make_builtin("calculator")
+    client = client_for(alice)
+    url = "/api/v1/tools/search/?q=send an e-mail"
+
+    assert client.get(url).json()["total"] == 1
+    assert client.get(f"{url}&agent={make_agent(alice).slug}").json()["total"] == 0
+    granted = make_agent(alice, scopes=["mail:send"])
+    assert client.get(f"{url}&agent={granted.slug}").json()["total"] == 1

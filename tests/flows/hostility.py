@@ -154,6 +154,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
     return {
+        "owner": owner,
         "tool_id": sequence.pk,
         "number": 1,
         "slug": agent.slug,

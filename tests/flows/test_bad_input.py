@@ -5,11 +5,13 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from agents.models import Agent
+from agents.models import Credential
+from chat.models import Conversation, Turn
 from registry.models import Tool
 from tests.flows.hostility import (
     FIELDS,
     GARBAGE,
+    PARAMETER,
     Address,
     addresses,
     belongings_of,
@@ -21,6 +23,8 @@ PUBLIC = {"/", "/healthz", "/readyz", "/login/", "/admin/login/", "/api/schema/"
 PLACES = [place for place in addresses() if not place.route.startswith("/admin/")]
 ADMIN = addresses("/admin/")
 HTMX = {"HX-Request": "true"}
+LONGEST = 6_000
+"""Characters of a field, where all fields are filled; longer forms are refused as a whole."""
 
 each_place = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.route)
 
@@ -32,12 +36,12 @@ def hers(alice: User) -> dict[str, Any]:
 
 def filled_with(garbage: str) -> dict[str, list[str]]:
     """Return each field twice, so that a list is where one value is expected."""
-    return {name: [garbage, garbage] for name in FIELDS}
+    return {name: [garbage[:LONGEST], garbage[:LONGEST]] for name in FIELDS}
 
 
 def query_of(name: str) -> dict[str, list[str]]:
     """Return what fits into an address: servers refuse longer ones before Django sees them."""
-    return filled_with(GARBAGE[name][:6_000]) if name != "surrogate" else {}
+    return filled_with(GARBAGE[name]) if name != "surrogate" else {}
 
 
 def test_the_walk_knows_the_whole_product() -> None:
@@ -65,14 +69,14 @@ def test_somebody_without_access_changes_nothing(
 ) -> None:
     client = hostile_client(charlie)
     path = place.filled(hers)
-    before = counts()
+    before = counts(hers["owner"])
     for name in ("words", "uuid"):
         for headers in ({}, HTMX):
             checked(client.get(path, query_of(name), headers=headers))
             answer = checked(client.post(path, filled_with(GARBAGE[name]), headers=headers))
             if set(hers) & names_of(place) and answer.status_code < 400:
                 assert place.route.endswith(HARMLESS), path
-    assert counts() == before
+    assert counts(hers["owner"]) == before
 
 
 HARMLESS = ("/delete/", "/revoke/", "/using/<uuid:tool_id>/")
@@ -134,18 +138,19 @@ def test_the_admin_survives_junk_and_keeps_strangers_out(
         client.force_login(governor)
 
 
-def counts() -> tuple[int, ...]:
-    from chat.models import Conversation, Turn
-    from registry.models import ImportJob
-    from sequences.models import Run
-
-    from agents.models import ApiToken, Credential
-
-    rows = (Agent, ApiToken, Conversation, Credential, ImportJob, Run, Tool, Turn)
-    return tuple(model.objects.count() for model in rows)
+def counts(owner: User) -> list[int]:
+    """Count what a person has."""
+    return [
+        owner.agents.count(),
+        owner.api_tokens.count(),
+        owner.sequence_runs.count(),
+        Conversation.objects.filter(user=owner).count(),
+        Credential.objects.filter(owner=owner).count(),
+        Tool.objects.filter(owner=owner, deleted_at=None).count(),
+        Turn.objects.filter(conversation__user=owner).count(),
+    ]
 
 
 def names_of(place: Address) -> set[str]:
-    from tests.flows.hostility import PARAMETER
-
+    """Return the names of a place's parameters."""
     return {match[2] for match in PARAMETER.finditer(place.route)}

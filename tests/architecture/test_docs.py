@@ -1,0 +1,139 @@
+"""The reference pages say all that the code has, and nothing else."""
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands, load_command_class
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from agents.tokens import SCOPES
+from config.diagnosis.parts import KEYS_OF_PROVIDERS
+from config.lib.errors import DomainError
+from registry.builtins import BUILTINS
+from registry.sandbox.service.npm import CA_VARIABLES, PASSED_VARIABLES
+from tests.architecture.source import (
+    PACKAGES,
+    ROOT,
+    import_everything,
+    source_files,
+    subclasses_of,
+)
+
+READ_FROM_ENVIRONMENT = re.compile(
+    r"""
+    (?:environ\w*|\benv|\blowered) (?: \.(?:get|pop|setdefault)\(\s* | \[ ) "(\w+)" (?!\]\ =\ )
+    | \b(?:flag|listed)\( "(\w+)"
+    | "(\w+)"\ (?:not\ )?in\ os\.environ
+    """,
+    re.VERBOSE,
+)
+
+
+def rows(page: str) -> list[list[str]]:
+    """Return the cells of every table row of a reference page that starts with code."""
+    lines = (ROOT / "docs" / "reference" / page).read_text().splitlines()
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in lines
+        if line.startswith("| `")
+    ]
+
+
+def named(page: str) -> list[str]:
+    """Return the names in the first column of a page's tables."""
+    return [name for row in rows(page) for name in re.findall(r"`([^`]+)`", row[0])]
+
+
+def own_commands() -> list[str]:
+    """Return the names of the product's own management commands."""
+    return [name for name, app in get_commands().items() if app in PACKAGES]
+
+
+def test_every_error_is_listed_with_its_status_and_phase() -> None:
+    import_everything()
+    listed = {row[0].strip("`"): (row[1], row[2]) for row in rows("errors.md")}
+    for error in subclasses_of(DomainError):
+        if error.__module__.split(".")[0] in PACKAGES:
+            expected = (str(int(error.status)), getattr(error, "phase", "–"))
+            assert listed.get(error.code) == expected, error
+
+
+def test_no_two_kinds_of_error_share_a_code() -> None:
+    import_everything()
+    codes = [error.code for error in set(subclasses_of(DomainError))]
+    assert len(codes) == len(set(codes))
+
+
+def test_an_error_that_counts_against_health_is_marked() -> None:
+    import_everything()
+    marked = {row[0].strip("`") for row in rows("errors.md") if "♥" in row[3]}
+    errors = subclasses_of(DomainError)
+    assert marked == {e.code for e in errors if getattr(e, "counts_against_health", False)}
+
+
+def test_every_error_code_in_the_source_is_listed() -> None:
+    codes = [
+        code
+        for path in source_files()
+        if "sandbox" not in path.parts and "importing" not in path.parts
+        for code in re.findall(
+            r'"code": "(\w+)", *"message"|"code": "(\w+)",$', path.read_text(), re.M
+        )
+    ]
+    assert set(chain.from_iterable(codes)) - {""} <= set(named("errors.md"))
+
+
+def test_every_environment_variable_is_listed() -> None:
+    found = {
+        name
+        for path in source_files()
+        for names in READ_FROM_ENVIRONMENT.findall(path.read_text())
+        for name in names
+        if name
+    }
+    assert {"SECRET_KEY", "OUTFITTER_HTTPS", "NO_COLOR"} <= found
+    keys: Iterable[str] = chain(*KEYS_OF_PROVIDERS.values())
+    known = {*found, *keys, *CA_VARIABLES, *PASSED_VARIABLES}
+    assert set(named("settings.md")) == known
+
+
+def test_every_built_in_tool_is_listed_with_its_category() -> None:
+    listed = {row[0].strip("`"): row[1] for row in rows("builtins.md")}
+    assert listed == {name: tool.category for name, tool in BUILTINS.items()}
+
+
+def test_every_scope_is_listed() -> None:
+    assert named("scopes.md") == list(SCOPES)
+
+
+def test_the_api_asks_for_the_listed_scopes_and_no_others() -> None:
+    asked: set[str] = set()
+    waiting: list[URLPattern | URLResolver] = [*get_resolver().url_patterns]
+    while waiting:
+        pattern = waiting.pop()
+        if isinstance(pattern, URLResolver):
+            waiting.extend(pattern.url_patterns)
+        else:
+            view = getattr(pattern.callback, "cls", None)
+            asked.update(getattr(view, "required_scopes", {}).values())
+    assert asked == set(SCOPES)
+
+
+def test_every_command_is_listed() -> None:
+    assert sorted(named("commands.md")) == sorted(own_commands())
+
+
+@pytest.mark.parametrize("name", own_commands())
+def test_every_command_says_what_it_does(name: str) -> None:
+    assert load_command_class(get_commands()[name], name).help
+    assert import_module(f"{get_commands()[name]}.management.commands.{name}").__doc__
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
+        assert (page.parent / target).exists(), target
