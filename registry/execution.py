@@ -26,7 +26,7 @@ from registry.models import Invocation
 from registry.models.invocation import Outcome
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
-from registry.selectors import tools_usable_by
+from registry.selectors import Standing, standing_of
 from registry.specs import ToolSpec
 
 logger = logging.getLogger(__name__)
@@ -49,8 +49,9 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
+    standing = standing_of(spec.tool_id)
     try:
-        checked = permitted(spec, arguments, context)
+        checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
         answer = executor_for(spec.kind).execute(spec, checked, context.derive(env=_only(env)))
         details = answer.details
@@ -66,7 +67,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(spec, arguments, context, env, output, error, duration_ms)
     if error is None:
-        health.record_success(spec)
+        health.record_success(spec, standing)
         return Succeeded(
             output=output, duration_ms=duration_ms, invocation_id=row.pk, details=details
         )
@@ -75,10 +76,18 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
 
 
 def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:
-    """Return the checked arguments, or raise for the first check that fails."""
-    if not tools_usable_by(context.user).filter(pk=spec.tool_id).exists():
+    """Return the checked arguments, or raise what `invoke` would refuse the call with."""
+    return _permitted(spec, arguments, context, standing_of(spec.tool_id))
+
+
+def _permitted(
+    spec: ToolSpec, arguments: JsonValue, context: CallContext, standing: Standing | None
+) -> JsonObject:
+    # Rights and scopes are those of now (`standing`), whatever version the spec is.
+    if standing is None or not standing.usable_by(context.user):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
-    if context.scopes is not None and (missing := spec.required_scopes - context.scopes):
+    required = frozenset(standing.required_scopes)
+    if context.scopes is not None and (missing := required - context.scopes):
         raise PermissionRefused(
             f"{spec.wire_name} requires the scope {', '.join(sorted(missing))}.",
             "Grant the scope to the agent or the token, or use another tool.",

@@ -7,14 +7,17 @@ from registry.errors import ImportBroken, ToolError, ToolFailed
 from registry.models import Invocation, Tool
 from registry.models.invocation import Outcome
 from registry.models.tool import Health
+from registry.selectors import Standing
 from registry.specs import ToolSpec
 
 FAILURES_IN_A_ROW = 3
 """A tool may well fail on odd input; this many failures in a row call it broken."""
 
 
-def record_success(spec: ToolSpec) -> None:
-    """Heal a tool that just answered; write nothing when it was healthy already."""
+def record_success(spec: ToolSpec, standing: Standing | None) -> None:
+    """Heal a tool that just answered; ask nothing when it was healthy before the call."""
+    if standing and standing.is_healthy:
+        return
     Tool.objects.filter(pk=spec.tool_id).exclude(
         execution_health=Health.HEALTHY, import_health=Health.HEALTHY
     ).update(

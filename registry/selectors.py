@@ -1,5 +1,6 @@
 """What there is to see, and who may see it."""
 
+from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -8,7 +9,7 @@ from django.db.models import Q, QuerySet
 from config.lib.errors import NotFound
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
-from registry.models.tool import Visibility
+from registry.models.tool import Health, Visibility
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 
@@ -38,6 +39,57 @@ def tools_usable_by(user: User) -> QuerySet[Tool]:
     return tools_visible_to(user).exclude(
         Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
     )
+
+
+class Standing(NamedTuple):
+    """What decides, at each call, whether a tool may be used; read fresh in one short query."""
+
+    owner_id: int | None
+    team_id: int | None
+    visibility: str
+    review_status: str
+    package_review: str | None
+    package_added_by: int | None
+    import_health: str
+    execution_health: str
+    required_scopes: list[str]
+
+    def usable_by(self, user: User) -> bool:
+        """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
+        if self.review_status in BLOCKED or self.package_review in BLOCKED:
+            return False
+        if user.pk in (self.owner_id, self.package_added_by):
+            return True
+        if self.visibility == Visibility.PUBLIC:
+            approved = (ReviewStatus.APPROVED, None)
+            return self.review_status == ReviewStatus.APPROVED and self.package_review in approved
+        return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
+    @property
+    def is_healthy(self) -> bool:
+        """Say whether both healths are good."""
+        return self.import_health == self.execution_health == Health.HEALTHY
+
+
+def standing_of(tool_id: UUID) -> Standing | None:
+    """Return how a tool stands now, or None when it is gone."""
+    row = (
+        Tool.objects.filter(pk=tool_id, deleted_at=None)
+        .values_list(
+            "owner_id",
+            "team_id",
+            "visibility",
+            "review_status",
+            "package__review_status",
+            "package__added_by_id",
+            "import_health",
+            "execution_health",
+            "required_scopes",
+        )
+        .order_by("pk")
+        .first()
+    )
+    return Standing(*row) if row else None
 
 
 def tool_visible_to(user: User, tool_id: UUID) -> Tool:

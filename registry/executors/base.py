@@ -5,6 +5,7 @@ from functools import cache
 from typing import Protocol
 
 from django.conf import settings
+from django.db import connection
 from django.utils.module_loading import import_string
 
 from config.lib.types import JsonObject, JsonValue
@@ -19,6 +20,15 @@ class Output:
 
     value: JsonValue
     details: JsonObject | None = None
+
+
+def give_back_connection() -> None:
+    """Return this thread's database connection to the pool before a long wait for a tool.
+
+    Without this, as many slow tools as the pool has connections would stop a whole process.
+    """
+    if not connection.in_atomic_block:
+        connection.close()
 
 
 class Executor(Protocol):

@@ -3,7 +3,7 @@
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import ToolUnavailable
-from registry.executors.base import Output
+from registry.executors.base import Output, give_back_connection
 from registry.sandbox.client import sandbox
 from registry.specs import ToolSpec
 
@@ -17,11 +17,13 @@ class NpmExecutor:
             raise ToolUnavailable(
                 f"{spec.label} is not installed.", "Import the package again from its page."
             )
+        env = dict(context.env([variable.name for variable in spec.env]))
+        give_back_connection()
         answer = sandbox().call(
             artifact=spec.package["artifact"],
             export=spec.export_name,
             arguments=arguments,
-            env=dict(context.env([variable.name for variable in spec.env])),
+            env=env,
             timeout_seconds=spec.timeout_seconds,
             cancel=context.cancel,
         )

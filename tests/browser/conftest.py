@@ -68,7 +68,9 @@ def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Itera
     problems: list[str] = []
 
     def note(message: ConsoleMessage) -> None:
-        if message.type == "error" and not re.search(r"status of 4\d\d|htmx:(sendAbort|afterRequest)", message.text):
+        if message.type == "error" and not re.search(
+            r"status of 4\d\d|htmx:(sendAbort|afterRequest)", message.text
+        ):
             problems.append(f"{message.text} ({message.location})")
 
     page.on("console", note)

@@ -71,11 +71,15 @@ class Address:
 
     def filled(self, values: dict[str, Any]) -> str:
         """Return the path with these parameters, and made-up ones for the others."""
-        return PARAMETER.sub(lambda match: str(values.get(match[2], _made_up(match[1]))), self.route)
+        return PARAMETER.sub(
+            lambda match: str(values.get(match[2], _made_up(match[1]))), self.route
+        )
 
 
 def _made_up(converter: str | None) -> str:
-    return {"uuid": str(uuid.UUID(int=7)), "int": "99999999999999999999"}.get(converter or "", "zz-9")
+    return {"uuid": str(uuid.UUID(int=7)), "int": "99999999999999999999"}.get(
+        converter or "", "zz-9"
+    )
 
 
 def addresses(under: str = "") -> list[Address]:

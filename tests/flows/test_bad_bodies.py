@@ -109,9 +109,7 @@ def test_who_may_not_is_told_so_in_the_one_shape(
     assert refusal_of(hostile_client().generic(method, address))["code"] == "not_authenticated"
     stranger = hostile_client(charlie)
     body = {name: example(name, s, hers) for name, s in properties_of(operation).items()}
-    response = stranger.generic(
-        method, address, json.dumps(body), content_type="application/json"
-    )
+    response = stranger.generic(method, address, json.dumps(body), content_type="application/json")
     if response.status_code >= 400:
         refusal_of(response)
     if "{" in path:

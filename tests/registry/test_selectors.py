@@ -101,3 +101,31 @@ def test_categories_are_those_of_visible_tools(alice, charlie):
 
     assert categories_visible_to(charlie) == ["text"]
     assert categories_visible_to(alice) == ["private", "text"]
+
+
+def test_a_tools_standing_says_the_same_as_the_list_of_usable_tools(alice, bob, charlie, team):
+    """The rule is told twice, for lists in SQL and for one call in Python; here they meet."""
+    from itertools import product
+
+    from registry.models.package import ReviewStatus
+    from registry.models.tool import Visibility
+    from registry.selectors import standing_of, tools_usable_by
+    from tests.factories import make_package, make_sequence, make_tool
+
+    owned = [
+        make_tool(owner=alice, visibility=visibility, team=team, review_status=status)
+        for visibility, status in product(Visibility, ReviewStatus)
+    ]
+    packaged = [
+        make_tool(
+            package=make_package(review_status=package_status, added_by=adder),
+            review_status=status,
+        )
+        for status, package_status, adder in product(ReviewStatus, ReviewStatus, (None, bob))
+    ]
+    tools = [*owned, *packaged, make_sequence(alice)]
+    for user in (alice, bob, charlie):
+        listed = set(tools_usable_by(user).values_list("pk", flat=True))
+        assert {tool.pk for tool in tools if standing_of(tool.pk).usable_by(user)} == listed & {
+            tool.pk for tool in tools
+        }
