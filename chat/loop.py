@@ -14,7 +14,7 @@ from uuid import uuid4
 from chat.answers import Answer
 from chat.errors import StepLimitReached, TooManyMalformedCalls
 from chat.llm import ModelEvent, TextDelta, ToolCallReady, Usage
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry.context import Progress
 from registry.errors import InvalidArguments
 
@@ -180,6 +180,12 @@ def parsed(arguments: str) -> tuple[JsonObject, InvalidArguments | None]:
         'Call the tool again with one JSON object, such as {"name": "value"}.',
         received=arguments[:500],
     )
+
+
+def readable(arguments: str) -> JsonValue:
+    """Return the arguments as an object for people and programs, or the text if they are none."""
+    value, problem = parsed(arguments)
+    return arguments if problem else value
 
 
 def _unique(call: ToolCallReady, seen: set[str]) -> ToolCallReady:

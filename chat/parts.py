@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID
 
 from chat.events import Event
-from chat.loop import parsed
+from chat.loop import readable
 from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
@@ -120,7 +120,7 @@ class TurnView:
                     self._said(message.content)
                 for call in message.tool_calls:
                     self._quiet()
-                    self._call(call["id"], call["name"], call["arguments"])
+                    self._call(call["id"], call["name"], readable(call["arguments"]))
             elif message.role == Role.TOOL and message.result:
                 self._answered(message.tool_call_id, message.result)
 
@@ -160,8 +160,8 @@ class TurnView:
         card.found = Found(id=f"{card.id}-found", found=found)
         return [Change(card, new=False)]
 
-    def _call(self, call_id: str, name: str, arguments: str) -> Change:
-        self._calls[call_id] = card = CallCard(name=name, arguments=_readable(arguments))
+    def _call(self, call_id: str, name: str, arguments: JsonValue) -> Change:
+        self._calls[call_id] = card = CallCard(name=name, arguments=arguments)
         return self._add(card)
 
     def _progressed(self, note: JsonObject) -> list[Change]:
@@ -235,8 +235,3 @@ def _step_logged(entry: JsonObject) -> JsonObject:
         "message": entry.get("message") or entry.get("tool"),
         "status": entry.get("status", ""),
     }
-
-
-def _readable(arguments: str) -> JsonValue:
-    value, problem = parsed(arguments)
-    return arguments if problem else value

@@ -11,6 +11,7 @@ from chat.loop import (
     Finished,
     LoopEvent,
     Said,
+    readable,
 )
 from chat.models import Message, Turn
 from chat.models.message import Role
@@ -54,7 +55,8 @@ class Recorder:
             case Said(text, calls):
                 await self._said(text, calls)
             case CallStarted(call):
-                data = {"id": call.id, "name": call.name, "arguments": call.arguments}
+                arguments = storable(readable(call.arguments))
+                data = {"id": call.id, "name": call.name, "arguments": arguments}
                 await self._log.append("tool.call", data)
             case CallProgressed(call, note):
                 await self._progressed(call, storable(note))

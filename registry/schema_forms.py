@@ -10,7 +10,7 @@ from referencing.exceptions import Unresolvable
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.errors import InvalidArguments
-from registry.schemas import lookup
+from registry.schema_rules import lookup
 
 FieldType = Literal["string", "number", "integer", "boolean", "json"]
 
@@ -38,7 +38,7 @@ class FormField:
 
 def form_fields(schema: JsonSchema) -> list[FormField]:
     """Return one field for each property of the schema, in its order."""
-    required = schema.get("required", ())
+    required = frozenset(schema.get("required", ()))
     return [
         _field(name, _effective(schema, inner), required=name in required)
         for name, inner in schema.get("properties", {}).items()

@@ -4,6 +4,7 @@ A message never repeats the value, which may be a secret.
 """
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 from jsonschema import ValidationError
@@ -13,6 +14,8 @@ from config.lib.types import JsonValue
 MAX_CHOICES = 20
 MAX_FORMS = 4
 MAX_LENGTH = 200
+MAX_READ = 100
+"""Problems of an alternative that are read to tell its forms."""
 
 _TYPE_NAMES = {
     "object": "an object",
@@ -28,8 +31,10 @@ _TYPE_NAMES = {
 def describe(error: ValidationError) -> str:
     """Return what is wrong, without the name of the field: it follows `field: `."""
     keyword, limit, value = str(error.validator), error.validator_value, error.instance
+    if keyword == "None":  # the schema `false` allows nothing, by no keyword
+        return "is not allowed here"
     if keyword in {"anyOf", "oneOf"} and error.context:
-        forms = list(dict.fromkeys(describe(inner) for inner in error.context))
+        forms = list(dict.fromkeys(describe(inner) for inner in error.context[:MAX_READ]))
         return "fits none of the allowed forms (" + ", or ".join(forms[:MAX_FORMS]) + ")"
     if keyword in _MESSAGES:
         return _MESSAGES[keyword](limit, value)
@@ -75,7 +80,7 @@ _MESSAGES: dict[str, Callable[[Any, JsonValue], str]] = {
     "type": _type,
     "enum": _enum,
     "required": lambda limit, value: (
-        "needs " + ", ".join(f"“{x}”" for x in limit if x not in value)
+        "needs " + ", ".join(islice((f"“{x}”" for x in limit if x not in value), MAX_CHOICES))
     ),
     "const": lambda limit, _: f"must be {_short(limit)}",
     "minimum": lambda limit, _: f"must be at least {limit}",

@@ -1,27 +1,13 @@
 """Search a text for what a model asked for, within limits of time and memory."""
 
-from functools import lru_cache
-
 import regex
 
+from registry import pattern_limits
 from registry.errors import ToolInputRejected
+from registry.pattern_limits import PatternRefusedError
 
 SECONDS = 0.5
 """How long one search may take; a tool has to end within about a second."""
-
-MAX_COPIES = 50_000
-"""Parts a pattern may unfold to. A compiled repetition such as a{1000} holds 1,000 copies of what
-it repeats, each near 300 bytes, so (a{30000}){30000} would fill any memory."""
-
-UNSUPPORTED = regex.compile(
-    r"\(\?#|\(\?(?:R|[+-]?[0-9]+|&\w+|P>\w+)\)|\(\?[a-zA-Z0-9-]*(?:x|V1)", regex.VERSION0
-)
-"""Recursion grows by a gigabyte a second; the others hide brackets from `copies`."""
-
-PART = regex.compile(
-    r"\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]|\{(?P<least>[0-9]+)(?:,[0-9]*)?\}|(?P<more>\+)|.",
-    regex.DOTALL,
-)
 
 GRAPHEME = regex.compile(
     r"\p{Regional_Indicator}{2}[\p{GCB=Extend}\p{GCB=ZWJ}\p{GCB=SpacingMark}]*|\X"
@@ -42,46 +28,17 @@ def literal(wanted: str, *, case_sensitive: bool, whole_words: bool = False) -> 
     return regex.compile(source, 0 if case_sensitive else regex.IGNORECASE)
 
 
-@lru_cache(maxsize=16)
 def compiled(source: str, flags: int = 0) -> regex.Pattern[str]:
     """Return the compiled pattern; raise `ToolInputRejected` if it is not one or is too large."""
-    if UNSUPPORTED.search(source):
-        raise ToolInputRejected(
-            "The pattern uses recursion, a comment, verbose mode or version 1 syntax.",
-            "Write it as a plain regular expression, without (?R), (?1), (?#), (?x) or (?V1).",
-        )
-    if copies(source) > MAX_COPIES:
-        raise ToolInputRejected(
-            "The pattern repeats too much.",
-            "Use smaller counts, without one {count} inside another.",
-        )
     try:
-        # Not kept in regex's own cache, which would hold hundreds of large patterns.
-        return regex.compile(source, flags | regex.VERSION0, cache_pattern=False)
-    except (regex.error, LookupError, OverflowError, RecursionError, TypeError, ValueError) as why:
-        raise ToolInputRejected(
-            f"The pattern is not a regular expression: {str(why)[:200]}.",
-            "Escape special characters such as ( [ . * with a backslash.",
-        ) from None
+        return pattern_limits.compiled(source, flags)
+    except PatternRefusedError as problem:
+        raise refused(problem) from None
 
 
-def copies(source: str) -> int:
-    """Return how many parts the pattern unfolds to, counting each repetition at its least."""
-    totals, last = [0], 0
-    for part in PART.finditer(source):
-        if part[0] == "(":
-            totals.append(0)
-            continue
-        if part[0] == ")" and len(totals) > 1:
-            last = totals.pop()
-        elif part["least"] or part["more"]:
-            # The part was counted once already; the repetition itself takes one copy more.
-            last, once = last * (1 + int((part["least"] or "1")[:9])), last
-            totals[-1] -= once
-        else:
-            last = 1
-        totals[-1] += last
-    return sum(totals)
+def refused(problem: PatternRefusedError) -> ToolInputRejected:
+    """Return the refusal of a pattern that is not one or is too large."""
+    return ToolInputRejected(f"The pattern {problem.reason}.", problem.hint)
 
 
 def too_slow() -> ToolInputRejected:

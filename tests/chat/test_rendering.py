@@ -61,7 +61,7 @@ def test_events_fold_into_parts_in_order():
         ("tools.found", {"query": "q", "tools": [{"name": "a", "injected": True}]}),
         ("text.delta", {"text": "Let "}),
         ("text.delta", {"text": "me."}),
-        ("tool.call", {"id": "1", "name": "a", "arguments": '{"x": 1}'}),
+        ("tool.call", {"id": "1", "name": "a", "arguments": {"x": 1}}),
         ("tool.progress", {"id": "1", "message": "Going", "step": 1, "run": "r"}),
         ("tool.progress", {"id": "1", "message": "Gone", "step": 1, "run": "r"}),
         ("tool.result", {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}),
@@ -93,7 +93,7 @@ def test_a_stop_shows_what_was_left_running():
 
 
 def test_a_card_under_a_readers_eyes_keeps_its_frame():
-    view = told(("tool.call", {"id": "1", "name": "a", "arguments": "{}"}))
+    view = told(("tool.call", {"id": "1", "name": "a", "arguments": {}}))
     result = {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}
     html = changes_html(view, view.apply(Event(2, "tool.result", result)))
     assert '<details class="tool-card' not in html

@@ -1,5 +1,6 @@
 """Schemas and arguments are checked in plain words, and nothing can hang or be fetched."""
 
+import json
 import time
 from typing import Any
 
@@ -146,11 +147,96 @@ def test_a_remote_reference_is_never_fetched():
         ({"type": "object", "properties": {"a": {"pattern": "a" * 1001}}}, "$.properties.a"),
         ({"type": "object", "allOf": [{"$ref": "#"}]}, "$"),
         ({"type": "object", "default": float("nan")}, "$"),
-        ({"type": "object", "patternProperties": {"a": {}}, "unevaluatedProperties": False}, "$"),
+        ({"type": "object", "unevaluatedProperties": False}, "$"),
+        ({"type": "object", "patternProperties": {"(((a{1000}){1000}){1000})": {}}}, "$"),
+        ({"type": "object", "properties": {"a": {"pattern": "(?:(?R))*"}}}, "$.properties.a"),
     ],
 )
 def test_a_schema_that_cannot_be_used_is_told_with_its_place(schema, path):
     assert [problem.path for problem in check_schema(schema)] == [path]
+
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+LARGE_PATTERN = {"properties": {"a": {"pattern": "(((a{1000}){1000}){1000})"}}}
+DOUBLING = {
+    "properties": {"a": {"$ref": "#/$defs/0"}},
+    "$defs": {
+        str(n): {"allOf": [{"$ref": f"#/$defs/{n + 1}"}] * 2} if n < 40 else {"type": "integer"}
+        for n in range(41)
+    },
+}
+DOUBLING_ALTERNATIVES = json.loads(json.dumps(DOUBLING).replace("allOf", "oneOf"))
+DEFAULTS_FOR_EACH_ITEM = {
+    "properties": {
+        "a": {"type": "array", "items": {"properties": {"b": {"default": "x" * 100_000}}}}
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("schema", "argument"),
+    [
+        (LARGE_PATTERN, "a"),
+        (DOUBLING, 1),
+        (DOUBLING_ALTERNATIVES, 1),
+        (DEFAULTS_FOR_EACH_ITEM, [{} for _ in range(10_000)]),
+        ({"properties": {"a": {"unevaluatedItems": False}}}, [1]),
+        ({"properties": {"a": {"multipleOf": 0.5}}}, 10**400),
+        ({"properties": {"a": {"$ref": "#/title"}}, "title": "no schema"}, 1),
+    ],
+    ids=["pattern", "allOf", "oneOf", "defaults", "unevaluated", "number", "reference"],
+)
+def test_a_schema_that_cannot_be_applied_makes_its_tool_unavailable(schema, argument):
+    with pytest.raises(ToolUnavailable) as caught:
+        validate_arguments(schema, {"a": argument})
+    assert "author" in caught.value.hint
+
+
+def test_references_that_double_at_each_step_are_stopped_and_told():
+    with pytest.raises(ToolUnavailable, match="too complex"):
+        validate_arguments({"type": "object", **DOUBLING}, {"a": 1})
+    assert "cannot be checked" in property_problems(DOUBLING, "a", 1)[0].message
+    definitions = {**DOUBLING["$defs"], "40": {"type": "object"}}
+    reached = {"type": "object", "$ref": "#/$defs/0", "$defs": definitions}
+    assert "too complex" in check_schema(reached)[0].message
+
+
+@pytest.mark.parametrize("dialect", [DRAFT, "http://json-schema.org/draft-07/schema#"])
+def test_a_dialect_named_inside_a_schema_lifts_no_limit(dialect):
+    inner = {"$schema": dialect, "pattern": r"^(([a-z])+.)+[A-Z]([a-z])+$"}
+    schema = {"type": "object", "properties": {"a": inner}}
+    assert "too long" in refused({"a": "a" * 10_000}, schema).message
+
+
+def test_items_are_compared_in_linear_time():
+    schema = {"type": "object", "properties": {"a": {"uniqueItems": True}}}
+    items = [{"n": n} for n in range(20_000)]
+    assert validate_arguments(schema, {"a": items}) == {"a": items}
+    assert (
+        "a: must not hold the same item twice" in refused({"a": [*items, {"n": 0}]}, schema).message
+    )
+
+
+def test_a_schema_is_checked_against_its_draft_in_linear_time():
+    named = [[n] for n in range(20_000)]
+    problems = check_schema({"type": "object", "required": named})
+    assert problems[0] == ("$.required[0]", "must be text, not a list")
+    draft_4 = "http://json-schema.org/draft-04/schema#"
+    schema = {"$schema": draft_4, "type": "object", "properties": {"a": {"enum": named}}}
+    assert check_schema(schema) == []
+
+
+@pytest.mark.parametrize("alternative", [False, {"type": "null"}])
+def test_the_value_is_not_repeated_for_each_alternative(alternative):
+    schema = {"type": "object", "properties": {"a": {"anyOf": [alternative] * 100_000}}}
+    with pytest.raises((InvalidArguments, ToolUnavailable)):
+        validate_arguments(schema, {"a": "x" * 1_000_000})
+
+
+def test_many_missing_fields_are_told_briefly():
+    needed = {"required": [f"p{n}" for n in range(20_000)]}
+    schema = {"type": "object", **needed, "properties": {"a": {"anyOf": [needed]}}}
+    assert len(refused({"a": {}}, schema).message) < 3_000
 
 
 @pytest.mark.parametrize("draft", ["draft-04", "draft-07", "draft/2019-09", "draft/2020-12"])
