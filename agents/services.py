@@ -15,6 +15,7 @@ from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
 from agents.models.agent_tool import Approval
 from config.lib.errors import InvalidInput, NotFound
+from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.loading import load_spec
 from registry.selectors import tools_usable_by
@@ -95,7 +96,7 @@ def tool_link(
         agent=agent,
         tool=tool,
         defaults={
-            "config": config or {},
+            "config": storable(config or {}),
             "pinned_version": pinned_version,
             "approval": approval,
         },

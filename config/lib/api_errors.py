@@ -8,6 +8,7 @@ from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
 from config.lib.errors import DomainError, NotFound
+from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 
 
@@ -22,7 +23,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         error = NotFound("There is no such thing here.")
     if isinstance(error, DomainError):
         set_rollback()
-        return Response(error.as_dict(), status=error.status)
+        return Response(storable(error.as_dict()), status=error.status)
     if not isinstance(error, exceptions.APIException):
         return None
     set_rollback()
@@ -40,7 +41,8 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         )
     else:
         body = error_body(str(error.default_code), str(error.detail), _HINTS.get(type(error), ""))
-    return Response(body, status=error.status_code, headers=headers)
+    # a message may repeat what was sent, such as half a character, which no answer can hold
+    return Response(storable(body), status=error.status_code, headers=headers)
 
 
 _HINTS: dict[type[Exception], str] = {

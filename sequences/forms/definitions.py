@@ -45,8 +45,8 @@ def schema_from_draft(draft: Draft) -> JsonValue:
         return json.loads(draft.schema)
     except json.JSONDecodeError as error:
         reason = f"This is not JSON: line {error.lineno}, column {error.colno}: {error.msg}."
-    except RecursionError:
-        reason = "This is nested too deeply."
+    except (ValueError, RecursionError):
+        reason = "This is nested too deeply, or holds a number that is too long."
     raise DefinitionInvalid([Problem("$.inputSchema", None, "inputSchema", reason)])
 
 

@@ -18,6 +18,7 @@ from chat.models import Turn
 from chat.models.turn import TurnStatus
 from registry.models import ImportJob
 from registry.models.job import JobStatus
+from registry.models.package import ReviewStatus
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from tests import factories
@@ -143,7 +144,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     now = timezone.now()
     turn = Turn.objects.create(conversation=conversation, number=1, status=TurnStatus.QUEUED)
     Turn.objects.filter(pk=turn.pk).update(status=TurnStatus.STOPPED, finished_at=now)
-    package = factories.make_package(added_by=owner)
+    package = factories.make_package(added_by=owner, review_status=ReviewStatus.CANDIDATE)
     run = Run.objects.create(
         tool=sequence,
         tool_version=sequence.versions.get(),

@@ -58,8 +58,9 @@ def example(name: str, schema: dict[str, Any], hers: dict[str, Any]) -> Any:
         return known[name]
     if options := schema.get("enum"):
         return options[0]
+    kind = schema.get("type", "string")
     kinds = {"object": {}, "array": [], "integer": 1, "number": 1.0, "boolean": False}
-    return kinds.get(schema.get("type", "string"), "text")
+    return kinds.get(kind[0] if isinstance(kind, list) else kind, "text")
 
 
 def broken_bodies(schema: dict[str, Any], hers: dict[str, Any]) -> Iterator[Any]:
@@ -113,7 +114,7 @@ def test_who_may_not_is_told_so_in_the_one_shape(
     if response.status_code >= 400:
         refusal_of(response)
     if "{" in path:
-        assert response.status_code == 404
+        assert response.status_code in (400, 403, 404)
 
 
 def properties_of(operation: dict[str, Any]) -> dict[str, Any]:
