@@ -24,4 +24,7 @@ if WORKER and "REDIS_URL" not in os.environ:
 
 from config.settings import *  # noqa: E402, F403
 
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]  # people are made all the time
+PASSWORD_HASHERS = [  # people are made all the time; the second is what the running product knows
+    "django.contrib.auth.hashers.MD5PasswordHasher",
+    "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+]

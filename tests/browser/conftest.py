@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, sync_playwright
+from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
 from tests.live import Live
 
@@ -85,14 +85,14 @@ def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Itera
 
 @pytest.fixture
 def sign_in(page: Page) -> Callable[[str], None]:
-    """Return a function that signs a person of `tests.factories.make_user` in by the form."""
+    """Return a function that signs a person in by the form; passwords are `secret-<username>`."""
 
     def act(username: str) -> None:
         page.goto("/login/")
         page.get_by_label("Username").fill(username)
         page.get_by_label("Password").fill(f"secret-{username}")
         page.get_by_role("button", name="Sign in").click()
-        page.wait_for_url("**/")
+        expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
 
     return act
 

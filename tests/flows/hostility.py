@@ -108,7 +108,7 @@ def hostile_client(user: User | None = None, **options: Any) -> Client:
 
 def checked(response: Any) -> Any:
     """Return the response; fail where the product broke instead of refusing."""
-    if response.status_code >= 500 and not _says_unavailable(response):
+    if response.status_code >= 500:
         error = getattr(response, "exc_info", None)
         cause = error[1] if error else None
         request = response.request
@@ -117,11 +117,6 @@ def checked(response: Any) -> Any:
             f"?{request['QUERY_STRING'][:200]}: {cause!r:.500}"
         ) from cause
     return response
-
-
-def _says_unavailable(response: Any) -> bool:
-    """Tell whether a probe said that a part of the product is not there."""
-    return response.request["PATH_INFO"] == "/readyz" and response.status_code == 503
 
 
 def refusal_of(response: Any) -> Any:
