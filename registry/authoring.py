@@ -40,7 +40,9 @@ class ToolAuthor(Protocol):
         context: CallContext,
         version: int | None = None,
     ) -> JsonObject:
-        """Start the tool in the background; return `{run, status, url}`.
+        """Start the tool in the background; return `{run, status, url, page}`.
+
+        `url` is the run's place in the REST API, `page` the one that a person looks at.
 
         Raises ToolError when the caller may not use it or the arguments do not fit.
         """

@@ -54,7 +54,7 @@ def call_directly(
 def launch(
     tool: Tool, arguments: JsonValue, context: CallContext, *, version: int | None = None
 ) -> JsonObject | None:
-    """Start a tool that runs in the background and return `{run, status, url}`.
+    """Start a tool that runs in the background and return `{run, status, url, page}`.
 
     Returns None for a kind of tool that answers at once. Raises ToolError when it may not run.
     """

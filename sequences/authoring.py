@@ -60,11 +60,12 @@ class SequenceAuthor:
         context: CallContext,
         version: int | None = None,
     ) -> JsonObject:
-        """Start a run and return `{run, status, url}`; `url` is its place in the REST API."""
+        """Start a run and return `{run, status, url, page}`."""
         run = run_start(tool, arguments, context=context.derive(user=user), version=version)
         run.refresh_from_db(fields=["status"])
         url = reverse("run-detail", args=[run.pk])
-        return {"run": str(run.pk), "status": run.status, "url": url}
+        page = reverse("sequences:run_detail", args=[run.pk])
+        return {"run": str(run.pk), "status": run.status, "url": url, "page": page}
 
 
 def _require_owner(user: User, tool: Tool) -> None:

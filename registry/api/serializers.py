@@ -243,11 +243,12 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
 
 
 class LaunchedSerializer(serializers.Serializer[Any]):
-    """A run that was started; `url` is its place in this API."""
+    """A run that was started; `url` is its place in this API, `page` the one for people."""
 
     run = serializers.UUIDField()
     status = serializers.CharField()
     url = serializers.CharField()
+    page = serializers.CharField()
 
 
 class ToolRanSerializer(serializers.Serializer[Any]):

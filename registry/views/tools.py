@@ -8,11 +8,14 @@ from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
 
-from config.lib.htmx import render_page
+from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
-from registry.calling import call_directly, direct_context
-from registry.errors import InvalidArguments
+from config.lib.types import JsonObject
+from registry.calling import call_directly, direct_context, launch
+from registry.context import CallContext
+from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.models import Tool
 from registry.models.invocation import Caller
@@ -62,7 +65,10 @@ def tool_detail(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def tool_try(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
-    """Call the tool with what the form says, and show how it ended beside the form."""
+    """Call the tool with what the form says, and show how it ended beside the form.
+
+    A tool that runs in the background, such as a sequence, leads to the page of its run.
+    """
     tool = tool_visible_to(request.user, tool_id)
     if request.method == "GET":
         return redirect("registry:tool_detail", tool_id)
@@ -73,10 +79,21 @@ def tool_try(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
         shown = _context(request, tool, sent=sent, errors=error.extra["fields"])
         return _tried(request, shown, status=422)
     context = direct_context(request.user, caller=Caller.BROWSER)
-    result = call_directly(tool, arguments, context)
+    result = _started_or_called(tool, arguments, context)
+    if isinstance(result, str):
+        return HttpResponseClientRedirect(result) if wants_fragment(request) else redirect(result)
     tool.refresh_from_db()  # the call may have changed its health
     shown = _context(request, tool, sent=sent, result=result, errors=_errors_of(result))
     return _tried(request, shown, status=422 if shown["errors"] else 200)
+
+
+def _started_or_called(tool: Tool, arguments: JsonObject, context: CallContext) -> ToolResult | str:
+    """Return the address of the run that was started, or how the call ended."""
+    try:
+        run = launch(tool, arguments, context)
+    except ToolError as error:
+        return Failed(error=error, duration_ms=0, invocation_id=None)
+    return run["page"] if run else call_directly(tool, arguments, context)
 
 
 def _tried(request: SignedInRequest, context: dict[str, Any], *, status: int) -> HttpResponse:

@@ -357,3 +357,23 @@ def test_a_deleted_tool_is_not_there(alice, client_for):
     Tool.objects.filter(pk=tool.pk).update(deleted_at="2026-01-01T00:00Z")
 
     assert client_for(alice).get(f"/tools/{tool.pk}/").status_code == 404
+
+
+def test_trying_a_sequence_leads_to_the_page_of_its_run(alice, client_for):
+    from sequences.models import Run
+
+    tool = make_sequence(alice)
+    client, url = client_for(alice), f"/tools/{tool.pk}/try/"
+
+    plain = client.post(url, {"text": "1 + 1"})
+    swapped = client.post(url, {"text": "1 + 1"}, headers={"HX-Request": "true"})
+
+    pages = {f"/runs/{run.pk}/" for run in Run.objects.all()}
+    assert {plain.headers["Location"], swapped.headers["HX-Redirect"]} == pages
+
+
+def test_a_sequence_that_may_not_run_says_so_on_the_tool_page(alice, client_for):
+    tool = make_sequence(alice)
+    text = client_for(alice).post(f"/tools/{tool.pk}/try/", {}).content.decode()
+
+    assert "is required" in text

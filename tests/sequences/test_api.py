@@ -167,7 +167,12 @@ def test_a_sequence_is_launched_without_waiting_for_it(client: Client, alice: Us
     context = CallContext(user=alice, caller=Caller.REST)
     answer = author.launch(alice, tool, {}, context)
     run = Run.objects.get()
-    assert answer == {"run": str(run.pk), "status": "queued", "url": f"/api/v1/runs/{run.pk}/"}
+    assert answer == {
+        "run": str(run.pk),
+        "status": "queued",
+        "url": f"/api/v1/runs/{run.pk}/",
+        "page": f"/runs/{run.pk}/",
+    }
     assert client.get(answer["url"]).json()["caller"] == "rest"
     with pytest.raises(InvalidArguments):
         author.launch(alice, tool, "text", context)
