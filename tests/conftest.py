@@ -1,3 +1,3 @@
 """What every test has: the services it runs on, and the people in it."""
 
-pytest_plugins = ["tests.embedded", "tests.fixtures", "tests.sandboxed", "tests.live"]
+pytest_plugins = ["tests.embedded", "tests.fixtures", "tests.sandboxed"]

@@ -1,7 +1,8 @@
 """The whole product, running: web, worker and sandbox as processes on this run's test database.
 
-A pytest plugin. All tests that use `live` share one set of processes, so they must run in one
-xdist worker: mark them `pytest.mark.xdist_group("live")` (with `--dist loadgroup`).
+A folder of tests takes the fixtures by importing them into its conftest; then the processes end
+with that folder. All tests that use `live` must run in one xdist worker: mark them
+`pytest.mark.xdist_group("live")` (with `--dist loadgroup`).
 """
 
 from __future__ import annotations
@@ -95,13 +96,14 @@ def _environment() -> dict[str, str]:
     }
 
 
-@pytest.fixture(scope="session")
-def _live_processes(
+@pytest.fixture(scope="package")
+def live_processes(
     django_db_setup: None,
     django_db_blocker: Any,
     sandbox_service: Any,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Live]:
+    """Start the processes; they end with the folder, or the worker would take others' runs."""
     folder = tmp_path_factory.mktemp("live")
     with django_db_blocker.unblock():
         env = _environment()
@@ -145,6 +147,6 @@ def _wait_until_ready(live: Live) -> None:
 
 
 @pytest.fixture
-def live(_live_processes: Live, transactional_db: None) -> Live:
+def live(live_processes: Live, transactional_db: None) -> Live:
     """Give the running product on an empty database."""
-    return _live_processes
+    return live_processes

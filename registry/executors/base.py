@@ -41,7 +41,6 @@ class Executor(Protocol):
         """
 
 
-@cache
 def executor_for(kind: str) -> Executor:
     """Return the executor of a kind of tool, imported at its first use."""
     try:
@@ -51,5 +50,10 @@ def executor_for(kind: str) -> Executor:
             f"This installation cannot run tools of kind “{kind}”.",
             "Add the kind to TOOL_EXECUTORS.",
         ) from None
+    return _executor_at(path)
+
+
+@cache
+def _executor_at(path: str) -> Executor:
     executor: Executor = import_string(path)()
     return executor

@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
-from tests.live import Live
+from tests.live import Live, live, live_processes
+
+__all__ = ["live", "live_processes"]
 
 SCREENSHOTS = Path(os.environ.get("OUTFITTER_SCREENSHOTS", "test-output/screenshots"))
 FAILED = pytest.StashKey[bool]()
@@ -43,13 +45,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, object, obje
     return report
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Browser]:
-    """Start the browser once."""
-    # Playwright's synchronous interface keeps an event loop in this thread, in which Django
-    # would refuse to use the database although nothing here is asynchronous.
-    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
-    with sync_playwright() as playwright:
+    """Start the browser once, and end it before other tests run in this process.
+
+    Playwright's synchronous interface keeps an event loop in this thread: while it does, Django
+    would refuse to use the database although nothing here is asynchronous, and tests that are
+    asynchronous could not run.
+    """
+    with pytest.MonkeyPatch.context() as patch, sync_playwright() as playwright:
+        patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium") or "/usr/bin/chromium", args=FLAGS
         )

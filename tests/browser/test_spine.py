@@ -106,6 +106,7 @@ def test_a_message_finds_and_calls_a_package_that_nobody_linked(
     expect(card).to_contain_text("Succeeded")
     expect(page.locator(".tools-found").first).to_contain_text("injected")
     expect(page.locator("#thread")).to_contain_text("# Hi")
+    expect(page.get_by_role("navigation", name="Conversations")).to_contain_text("Convert")
     card.locator("summary").first.click()
     page.locator(".tools-found summary").first.click()
     shoot(page, "chat")

@@ -16,14 +16,6 @@ from tests.fakes.model_server import ModelServer, served
 from tests.live import eventually
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let LiteLLM's own use of a deprecated attribute pass; `chat.llm` silences it likewise."""
-    ignored = pytest.mark.filterwarnings("ignore:Accessing the 'model_.*fields' attribute")
-    for item in items:
-        if "tests/chat/" in item.nodeid:
-            item.add_marker(ignored)
-
-
 @pytest.fixture(autouse=True)
 def _fresh_search_index() -> Iterator[None]:
     """Let no index, and no connection that listens for changes, outlive a test."""

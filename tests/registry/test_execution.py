@@ -264,10 +264,8 @@ def test_a_pin_to_a_version_that_never_was_is_a_clear_error(alice):
 
 
 def test_a_kind_without_executor_is_a_clear_error(alice, settings):
-    base.executor_for.cache_clear()
     settings.TOOL_EXECUTORS = {}
 
     result = call(make_tool(), {"text": "x"}, context(alice))
 
     assert result.error.code == "tool_unavailable"
-    base.executor_for.cache_clear()
