@@ -210,9 +210,6 @@ TOOL_AGENTS = "agents.access.context_for"
 TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 """Kind of tool that people make → dotted path of the class that makes it."""
 
-SANDBOX_SOCKET = os.environ.get("SANDBOX_SOCKET", "")
-"""Unix socket of the sandbox service; empty means the default of `registry.sandbox`."""
-
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
