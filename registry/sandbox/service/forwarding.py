@@ -20,9 +20,7 @@ CHUNK_BYTES = 65_536
 HTTP_PORT = 80
 
 # Of one connection only (RFC 9110, 7.6.1), or written anew here.
-DROPPED = frozenset(
-    {b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"host", b"expect"}
-)
+DROPPED = frozenset({b"connection", b"keep-alive", b"te", b"trailer", b"upgrade", b"host"})
 
 
 class Refused(Exception):
@@ -108,14 +106,16 @@ class Incoming:
             else:
                 raise ConnectionResetError
 
-    async def _next(self) -> h11.Event | type[h11.PAUSED]:
+    async def _next(self) -> h11.Event:
         while True:
             try:
                 event = self._parser.next_event()
             except h11.RemoteProtocolError as error:
                 raise Refused(error.error_status_hint, str(error)) from error
-            if event is not h11.NEED_DATA:
+            if not isinstance(event, type):
                 return event
+            if event is h11.PAUSED:
+                raise ConnectionResetError
             self._parser.receive_data(await self._reader.read(CHUNK_BYTES))
 
 
@@ -130,7 +130,7 @@ def _head(request: h11.Request, target: Target) -> h11.Request:
         for name in value.split(b",")
     } - {b"content-length", b"transfer-encoding"}
     kept = [
-        (name, value)
+        (bytes(name), bytes(value))
         for name, value in request.headers
         if name not in DROPPED | named and not name.startswith(b"proxy-")
     ]
@@ -138,5 +138,5 @@ def _head(request: h11.Request, target: Target) -> h11.Request:
     return h11.Request(
         method=request.method,
         target=path if path.startswith(b"/") else b"/" + path,
-        headers=[("Host", bare), ("Connection", "close"), *kept],
+        headers=[(b"Host", bare.encode()), (b"Connection", b"close"), *kept],
     )

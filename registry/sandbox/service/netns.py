@@ -73,8 +73,13 @@ async def listener_inside(pid: int, parent: int) -> socket.socket:
 
 async def _readable(connection: socket.socket) -> None:
     loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(connection, lambda: ready.done() or ready.set_result(None))
+    ready: asyncio.Future[None] = loop.create_future()
+
+    def wake() -> None:
+        if not ready.done():
+            ready.set_result(None)
+
+    loop.add_reader(connection, wake)
     try:
         await ready
     finally:
