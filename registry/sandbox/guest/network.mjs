@@ -73,10 +73,10 @@ export function watchNetwork() {
   for (const name of ["connect", "connectTls"]) {
     watch(Deno, name, (options) => note(options?.hostname ?? "127.0.0.1", options?.port));
   }
-  watch(Deno, "resolveDns", (name) => note(name, 53));
   watch(process.getBuiltinModule("node:net").Socket.prototype, "connect", noteNodeConnection);
   // With network, names are the proxy's to resolve, and a port is not known here.
   if (querySync({ name: "net", host: PROXY }).state === "granted") return;
+  watch(Deno, "resolveDns", (name) => note(name, 443));
   const dns = process.getBuiltinModule("node:dns");
   for (const holder of [dns, dns.promises]) {
     watch(holder, "lookup", (name) => note(name, 443));

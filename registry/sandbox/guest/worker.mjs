@@ -31,9 +31,13 @@ class Refusal extends Error {
   }
 }
 
-function send(message) {
-  let bytes = encoder.encode(`${stringify({ jsonrpc: "2.0", ...message })}\n`);
+function write(line) {
+  let bytes = encoder.encode(line);
   while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+}
+
+function send(message) {
+  write(`${stringify({ jsonrpc: "2.0", ...message })}\n`);
 }
 
 function shortText(value, limit) {
@@ -150,19 +154,32 @@ async function call({ export: name, arguments: input }) {
 
 const METHODS = { load, describe, describe_factories: describeFactories, call };
 
+let asked = null;
+
+function failure(id, error) {
+  const code = error instanceof Refusal ? error.code : CODE.toolFailed;
+  const data = { denied_hosts: deniedHosts(error) };
+  return `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error), data } })}\n`;
+}
+
 async function answer({ id, method, params }) {
+  asked = id;
   let line;
   try {
     line = `{"jsonrpc":"2.0","id":${id},"result":${await METHODS[method](params)}}\n`;
   } catch (error) {
-    const code = error instanceof Refusal ? error.code : CODE.toolFailed;
-    const data = { denied_hosts: deniedHosts(error) };
-    const told = { code, message: errorText(error), data };
-    line = `${stringify({ jsonrpc: "2.0", id, error: told })}\n`;
+    line = failure(id, error);
   }
-  let bytes = encoder.encode(line);
-  while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+  if (asked === id) write(line);
+  asked = null;
 }
+
+// An error that nobody caught ends the process. Where a denied host is behind it, that is said.
+globalThis.addEventListener("error", ({ error }) => {
+  if (asked === null || deniedHosts(error).length === 0) return;
+  write(failure(asked, error));
+  asked = null;
+});
 
 divertOutput();
 watchNetwork();

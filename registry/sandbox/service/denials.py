@@ -55,8 +55,9 @@ def explained(error: ServiceError, told: Iterable[str], egress: Egress | None) -
     if seen.forbidden:
         return _forbidden(error, seen.forbidden)
     if seen.unreachable:
-        message = f"{_facts(seen.unreachable)} The tool said: {error.message}"
-        return ServiceError("upstream_unreachable", message, hosts=list(seen.unreachable))
+        message = f"The tool could not reach {_facts(seen.unreachable)}"
+        hosts = list(seen.unreachable)
+        return ServiceError("upstream_unreachable", message, hosts=hosts, said=error.message)
     if seen.exhausted:
         error.hint = error.hint or "The call moved more bytes than one may; ask for less at a time."
     return error
@@ -66,25 +67,27 @@ def _denied(error: ServiceError, hosts: list[str]) -> ServiceError:
     names = _listed(hosts)
     return ServiceError(
         "network_denied",
-        f"The tool tried to reach {names} over the network, which it may not. "
-        f"The tool said: {error.message}",
+        f"The tool tried to reach {names} over the network, which it may not.",
         f"A reviewer can allow {names} under “Network” on the page of the package; "
         "it holds from the next call on.",
         hosts=hosts,
+        said=error.message,
     )
 
 
 def _forbidden(error: ServiceError, forbidden: dict[str, str]) -> ServiceError:
     return ServiceError(
         "network_denied",
-        f"{_facts(forbidden)} The tool said: {error.message}",
+        f"The tool may not reach {_facts(forbidden)}",
         "An operator can allow the address with SANDBOX_NET_ALLOW.",
         hosts=list(forbidden),
+        said=error.message,
     )
 
 
 def _facts(found: dict[str, str]) -> str:
-    return " ".join(f"{host} {why}." for host, why in list(found.items())[:SHOWN])
+    """Return `host:port, which …; host:port, which …` with a full stop."""
+    return "; ".join(f"{host}, which {why}" for host, why in list(found.items())[:SHOWN]) + "."
 
 
 def _listed(hosts: list[str]) -> str:

@@ -109,16 +109,19 @@ class Egress:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None  # noqa: S101 - asyncio makes a task of this
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.create_task(self._serve_safely(reader, writer))
         self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve_safely(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
         try:
             await self._serve(reader, writer)
-        except (OSError, EOFError, TimeoutError):
+        except OSError:
             pass  # The tool or the server hung up, or said nothing for too long.
         finally:
-            self._connections.discard(task)
             writer.transport.abort()
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -127,7 +130,9 @@ class Egress:
             self._require_room()
             async with asyncio.timeout(self._caps.head_seconds):
                 target = await incoming.target()
-            outside = await self._dial(target)
+            outside = await self._dial(target, incoming)
+        except Unanswered:
+            return
         except Refused as refusal:
             writer.write(_answer(refusal))
             await _say_goodbye(reader, writer)
@@ -142,8 +147,20 @@ class Egress:
             text = f"A call may have {self._caps.connections} connections at the same time."
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, text)
 
-    async def _dial(self, target: Target) -> "Streams":
-        """Connect to a target that may be reached; raises `Refused` for any other."""
+    async def _dial(self, target: Target, incoming: Incoming) -> "Streams":
+        """Connect to a target that may be reached; raises `Refused` for any other.
+
+        A plain request is then left without any answer (`Unanswered`): one of ours would pass for
+        the server's.
+        """
+        try:
+            return await self._connected(target)
+        except Refused as refusal:
+            if incoming.is_tunnel:
+                raise
+            raise Unanswered from refusal
+
+    async def _connected(self, target: Target) -> "Streams":
         addresses = await self._permitted(target)
         for address in addresses[:ADDRESSES_TRIED]:
             try:
@@ -169,7 +186,7 @@ class Egress:
         for address in addresses:
             # One that must not be reached is enough: which one is dialled would be chance.
             if not address_allowed(address, target.port, self._allow):
-                reason = f"is {address}, which {refusal_of(address, target.port, self._allow)}"
+                reason = f"leads to {address}: it {refusal_of(address, target.port, self._allow)}"
                 _remember(self.seen.forbidden, target, reason)
                 raise Refused(HTTPStatus.FORBIDDEN, f"{target} {reason}.")
         return addresses
@@ -210,6 +227,10 @@ class Egress:
                 sending.cancel()
                 await asyncio.gather(sending, return_exceptions=True)
         await _say_goodbye(*inside)
+
+
+class Unanswered(Exception):
+    """The request is refused by hanging up."""
 
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from registry.sandbox.service import seccomp
 from registry.sandbox.service.egress import Egress, network_environment
+from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, Limits
 from registry.sandbox.service.runtime import Runtime
 
@@ -74,6 +75,7 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         networked = profile.host_network or profile.egress
         families = seccomp.INTERNET if networked else seccomp.NO_NETWORK
         if profile.egress:
+            _require_egress(runtime)
             launch.egress = Egress(profile.egress, runtime.net_allow)
         launch.info, info = os.pipe()
         on_failure.callback(os.close, launch.info)
@@ -94,6 +96,12 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         ]
         on_failure.pop_all()
     return launch
+
+
+def _require_egress(runtime: Runtime) -> None:
+    if runtime.egress_trouble:
+        message = f"No tool may use the network here: {runtime.egress_trouble}"
+        raise ServiceError("sandbox_unavailable", message)
 
 
 def _held(content: bytes, launch: Launch) -> str:

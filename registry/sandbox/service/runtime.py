@@ -35,7 +35,8 @@ class Missing(Exception):
 class Runtime:
     """The programs, libraries and folders that every sandbox shares.
 
-    `net_allow` lists the networks of the operator's own that may be reached all the same.
+    `net_allow` lists the networks of the operator's own that may be reached all the same;
+    `egress_trouble` says why no tool may have any network here, and is empty when it may.
     """
 
     bwrap: Path
@@ -48,6 +49,7 @@ class Runtime:
     disable_userns: bool
     machine: str
     net_allow: tuple[Allowed, ...] = ()
+    egress_trouble: str = ""
 
 
 def find_runtime(store: Path) -> Runtime:
