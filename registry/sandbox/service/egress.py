@@ -8,7 +8,7 @@ password to steal. Names are resolved here, and the address that was checked is 
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
@@ -27,13 +27,18 @@ GOODBYE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """What one sandbox may use of the network."""
+    """What one sandbox may use of the network.
+
+    A connection on which nothing moves is ended: `silent_seconds` after the tool has hung up or
+    has said that it sends no more, `idle_seconds` otherwise.
+    """
 
     bytes: int = 50 * MB
     connections: int = 32
     head_seconds: float = 10.0
     connect_seconds: float = 10.0
     idle_seconds: float = 60.0
+    silent_seconds: float = 5.0
 
 
 @dataclass(slots=True)
@@ -199,34 +204,41 @@ class Egress:
         self, incoming: Incoming, inside: "Streams", outside: "Streams", target: Target
     ) -> None:
         """Carry bytes both ways until the server's side ends, or a cap is reached."""
-        async with asyncio.timeout(self._caps.idle_seconds) as idle:
+        patience = self._caps.idle_seconds
+        async with asyncio.timeout(patience) as idle:
+
+            def moved() -> None:
+                idle.reschedule(asyncio.get_running_loop().time() + patience)
 
             async def carry(parts: AsyncIterator[bytes], writer: asyncio.StreamWriter) -> None:
                 async for part in parts:
-                    self._room -= len(part)
-                    if self._room < 0:
-                        self.seen.exhausted = True
-                        raise ConnectionAbortedError
-                    idle.reschedule(asyncio.get_running_loop().time() + self._caps.idle_seconds)
+                    self._spend(len(part))
+                    moved()
                     writer.write(part)
                     await writer.drain()
 
             async def send() -> None:
-                if not incoming.is_tunnel:
+                nonlocal patience
+                if incoming.is_tunnel:
+                    await carry(_parts(inside[0], incoming.early), outside[1])
+                    outside[1].write_eof()
+                else:
                     await carry(incoming.written_anew(target), outside[1])
-                    return
-                await carry(_parts(inside[0], incoming.early), outside[1])
-                outside[1].write_eof()
+                    await _until_end(inside[0])
+                # Whoever says no more may still listen, but mostly it has gone.
+                patience = self._caps.silent_seconds
+                moved()
 
             if incoming.is_tunnel:
                 inside[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            sending = asyncio.create_task(send())
-            try:
-                await _until_ended(sending, carry(_parts(outside[0]), inside[1]))
-            finally:
-                sending.cancel()
-                await asyncio.gather(sending, return_exceptions=True)
+            await _until_answered(send(), carry(_parts(outside[0]), inside[1]))
         await _say_goodbye(*inside)
+
+    def _spend(self, count: int) -> None:
+        self._room -= count
+        if self._room < 0:
+            self.seen.exhausted = True
+            raise ConnectionAbortedError
 
 
 class Unanswered(Exception):
@@ -236,17 +248,25 @@ class Unanswered(Exception):
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
 
-async def _until_ended(sending: "asyncio.Task[None]", receiving: Awaitable[None]) -> None:
-    """Wait for the receiving side; a failure of the sending side ends it at once."""
-    answer = asyncio.ensure_future(receiving)
+async def _until_answered(
+    send: Coroutine[None, None, None], receive: Coroutine[None, None, None]
+) -> None:
+    """Run both until the receiving one ends; a failure of either ends both."""
+    sending, answer = asyncio.create_task(send), asyncio.create_task(receive)
     try:
         await asyncio.wait({sending, answer}, return_when=asyncio.FIRST_COMPLETED)
         if not answer.done() and sending.exception() is not None:
             raise ConnectionAbortedError from sending.exception()
         await answer
     finally:
-        answer.cancel()
-        await asyncio.gather(answer, return_exceptions=True)
+        for task in (sending, answer):
+            task.cancel()
+        await asyncio.gather(sending, answer, return_exceptions=True)
+
+
+async def _until_end(reader: asyncio.StreamReader) -> None:
+    while await reader.read(CHUNK_BYTES):
+        pass
 
 
 async def _parts(reader: asyncio.StreamReader, first: bytes = b"") -> AsyncIterator[bytes]:
@@ -272,8 +292,7 @@ async def _say_goodbye(reader: asyncio.StreamReader, writer: asyncio.StreamWrite
     writer.write_eof()
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(GOODBYE_SECONDS):
-            while await reader.read(CHUNK_BYTES):
-                pass
+            await _until_end(reader)
 
 
 def _remember(where: dict[str, str], target: Target, why: str) -> None:

@@ -129,6 +129,9 @@ def _head(request: h11.Request, target: Target) -> h11.Request:
         if key == b"connection"
         for name in value.split(b",")
     } - {b"content-length", b"transfer-encoding"}
+    if any(name == b"transfer-encoding" for name, _ in request.headers):
+        # It wins over a length (RFC 9112, 6.3); a server that saw both might think otherwise.
+        named |= {b"content-length"}
     kept = [
         (bytes(name), bytes(value))
         for name, value in request.headers
