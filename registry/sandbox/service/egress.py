@@ -6,39 +6,21 @@ password to steal. Names are resolved here, and the address that was checked is 
 """
 
 import asyncio
-import contextlib
 import socket
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from config.lib.addresses import Allowed, address_allowed, host_matches, refusal_of
-from registry.sandbox.service.forwarding import CHUNK_BYTES, Incoming, Refused, Target
-from registry.sandbox.service.limits import MB
+from registry.sandbox.service.forwarding import Incoming, Refused, Target
 from registry.sandbox.service.netns import PROXY_HOST, PROXY_PORT, listener_inside
+from registry.sandbox.service.relay import Caps, Passage, Streams, relay, say_goodbye
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]
 """Takes a host and a port; returns its addresses, the preferred one first."""
 
 MAX_REMEMBERED = 20
 ADDRESSES_TRIED = 3
-GOODBYE_SECONDS = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class Caps:
-    """What one sandbox may use of the network.
-
-    A connection on which nothing moves is ended: `silent_seconds` after the tool has hung up or
-    has said that it sends no more, `idle_seconds` otherwise.
-    """
-
-    bytes: int = 50 * MB
-    connections: int = 32
-    head_seconds: float = 10.0
-    connect_seconds: float = 10.0
-    idle_seconds: float = 60.0
-    silent_seconds: float = 5.0
 
 
 @dataclass(slots=True)
@@ -140,10 +122,12 @@ class Egress:
             return
         except Refused as refusal:
             writer.write(_answer(refusal))
-            await _say_goodbye(reader, writer)
+            await say_goodbye(reader, writer)
             return
         try:
-            await self._relay(incoming, (reader, writer), outside, target)
+            await relay(
+                Passage(incoming, (reader, writer), outside, target), self._caps, self._spend
+            )
         finally:
             outside[1].transport.abort()
 
@@ -152,7 +136,7 @@ class Egress:
             text = f"A call may have {self._caps.connections} connections at the same time."
             raise Refused(HTTPStatus.TOO_MANY_REQUESTS, text)
 
-    async def _dial(self, target: Target, incoming: Incoming) -> "Streams":
+    async def _dial(self, target: Target, incoming: Incoming) -> Streams:
         """Connect to a target that may be reached; raises `Refused` for any other.
 
         A plain request is then left without any answer (`Unanswered`): one of ours would pass for
@@ -165,7 +149,7 @@ class Egress:
                 raise
             raise Unanswered from refusal
 
-    async def _connected(self, target: Target) -> "Streams":
+    async def _connected(self, target: Target) -> Streams:
         addresses = await self._permitted(target)
         for address in addresses[:ADDRESSES_TRIED]:
             try:
@@ -200,40 +184,6 @@ class Egress:
         _remember(self.seen.unreachable, target, why)
         return Refused(HTTPStatus.BAD_GATEWAY, f"{target} {why}.")
 
-    async def _relay(
-        self, incoming: Incoming, inside: "Streams", outside: "Streams", target: Target
-    ) -> None:
-        """Carry bytes both ways until the server's side ends, or a cap is reached."""
-        patience = self._caps.idle_seconds
-        async with asyncio.timeout(patience) as idle:
-
-            def moved() -> None:
-                idle.reschedule(asyncio.get_running_loop().time() + patience)
-
-            async def carry(parts: AsyncIterator[bytes], writer: asyncio.StreamWriter) -> None:
-                async for part in parts:
-                    self._spend(len(part))
-                    moved()
-                    writer.write(part)
-                    await writer.drain()
-
-            async def send() -> None:
-                nonlocal patience
-                if incoming.is_tunnel:
-                    await carry(_parts(inside[0], incoming.early), outside[1])
-                    outside[1].write_eof()
-                else:
-                    await carry(incoming.written_anew(target), outside[1])
-                    await _until_end(inside[0])
-                # Whoever says no more may still listen, but mostly it has gone.
-                patience = self._caps.silent_seconds
-                moved()
-
-            if incoming.is_tunnel:
-                inside[1].write(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            await _until_answered(send(), carry(_parts(outside[0]), inside[1]))
-        await _say_goodbye(*inside)
-
     def _spend(self, count: int) -> None:
         self._room -= count
         if self._room < 0:
@@ -245,37 +195,6 @@ class Unanswered(Exception):
     """The request is refused by hanging up."""
 
 
-Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
-
-
-async def _until_answered(
-    send: Coroutine[None, None, None], receive: Coroutine[None, None, None]
-) -> None:
-    """Run both until the receiving one ends; a failure of either ends both."""
-    sending, answer = asyncio.create_task(send), asyncio.create_task(receive)
-    try:
-        await asyncio.wait({sending, answer}, return_when=asyncio.FIRST_COMPLETED)
-        if not answer.done() and sending.exception() is not None:
-            raise ConnectionAbortedError from sending.exception()
-        await answer
-    finally:
-        for task in (sending, answer):
-            task.cancel()
-        await asyncio.gather(sending, answer, return_exceptions=True)
-
-
-async def _until_end(reader: asyncio.StreamReader) -> None:
-    while await reader.read(CHUNK_BYTES):
-        pass
-
-
-async def _parts(reader: asyncio.StreamReader, first: bytes = b"") -> AsyncIterator[bytes]:
-    if first:
-        yield first
-    while chunk := await reader.read(CHUNK_BYTES):
-        yield chunk
-
-
 def _answer(refusal: Refused) -> bytes:
     body = f"{refusal}\n".encode()
     head = [
@@ -285,14 +204,6 @@ def _answer(refusal: Refused) -> bytes:
         "Connection: close",
     ]
     return "\r\n".join([*head, "", ""]).encode() + body
-
-
-async def _say_goodbye(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    """End our side and wait a moment for theirs: hung up at once, they might not see the end."""
-    writer.write_eof()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(GOODBYE_SECONDS):
-            await _until_end(reader)
 
 
 def _remember(where: dict[str, str], target: Target, why: str) -> None:

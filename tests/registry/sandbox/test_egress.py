@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import pytest
 
 from config.lib.addresses import parse_allowed
-from registry.sandbox.service.egress import Caps, Egress, network_environment
+from registry.sandbox.service.egress import Egress, network_environment
+from registry.sandbox.service.relay import Caps
 
 Result = TypeVar("Result")
 Handler = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
