@@ -2,13 +2,17 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from config.lib.errors import InvalidInput
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
-from registry.services import package_review, tool_review
+from registry.services import checked_hosts, package_allow_hosts, package_review, tool_review
 
 
 class ReadOnly:
@@ -43,7 +47,7 @@ class VersionInline(ReadOnly, admin.TabularInline[ToolVersion, Tool]):
 
 
 class Reviewed(admin.ModelAdmin[Any]):
-    """For what is reviewed here and made elsewhere: `review_status` is all that can be changed."""
+    """For what is reviewed here and made elsewhere: only what review decides can be changed."""
 
     actions = ("approve", "reject", "quarantine")
 
@@ -86,6 +90,17 @@ class Reviewed(admin.ModelAdmin[Any]):
         self.message_user(request, f"{count} {name} {status.label.lower()}.", messages.SUCCESS)
 
 
+class PackageReviewForm(forms.ModelForm[Package]):
+    """What a reviewer decides of a package."""
+
+    def clean_allowed_hosts(self) -> list[str]:
+        """Return the hosts, each in its one spelling."""
+        try:
+            return checked_hosts(self.cleaned_data["allowed_hosts"])
+        except InvalidInput as error:
+            raise ValidationError(error.message) from error
+
+
 @admin.register(Package)
 class PackageAdmin(Reviewed):
     list_display = (
@@ -119,9 +134,16 @@ class PackageAdmin(Reviewed):
         "created_at",
         "updated_at",
     )
-    fields = ("review_status", *readonly_fields)
+    fields = ("review_status", "allowed_hosts", *readonly_fields)
+    form = PackageReviewForm
     inlines = (ToolInline,)
     ordering = ("name", "pk")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "allowed_hosts" in form.changed_data and isinstance(request.user, User):
+            obj.allowed_hosts = form.initial["allowed_hosts"]
+            package_allow_hosts(obj, form.cleaned_data["allowed_hosts"], by=request.user)
 
     def review(self, item: Package, status: ReviewStatus) -> None:
         """Review a package and so all of its tools."""

@@ -124,6 +124,14 @@ class ToolFailed(ToolError):
     code = "tool_failed"
 
 
+class NetworkDenied(ToolError):
+    """The tool tried to reach a host that it may not."""
+
+    code = "network_denied"  # `extra.hosts` lists them as `host:port`
+    status = HTTPStatus.FORBIDDEN
+    default_hint = "Ask a reviewer to allow the host on the page of the package."
+
+
 class ToolCrashed(ToolError):
     """The tool's process ended before it answered."""
 

@@ -1,17 +1,23 @@
 """Every change of the registry."""
 
+from collections.abc import Sequence
 from uuid import UUID
 
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.host_patterns import parse_host_pattern
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.quality import quality_of
 from registry.schemas import canonical_digest
 from registry.specs import snapshot_of
 from registry.wire_names import wire_name
+
+MOST_HOSTS = 50
 
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
@@ -66,3 +72,39 @@ def package_review(package: Package, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a package and so all of its tools."""
     package.review_status = status
     package.save(update_fields=["review_status", "updated_at"])
+
+
+def checked_hosts(hosts: Sequence[str]) -> list[str]:
+    """Return the patterns in their one spelling; raise InvalidInput that names a wrong one."""
+    try:
+        checked = dict.fromkeys(str(parse_host_pattern(host)) for host in hosts)
+    except ValueError as error:
+        raise InvalidInput(str(error), "Write host, host:port or *.host.") from error
+    if len(checked) > MOST_HOSTS:
+        raise InvalidInput(f"At most {MOST_HOSTS} hosts can be allowed.")
+    return list(checked)
+
+
+@transaction.atomic
+def package_allow_hosts(
+    package: Package, hosts: Sequence[str], *, by: User, reason: str = ""
+) -> None:
+    """Let the tools of a package reach these hosts and no others, from the next call on.
+
+    Who decided what, and why, is kept in the package's history in the admin. Raises NotAllowed
+    for whoever does not govern packages.
+    """
+    if not by.has_perm("registry.change_package"):
+        raise NotAllowed(
+            "Only a reviewer decides which hosts a package may reach.", "Ask a reviewer."
+        )
+    before, package.allowed_hosts = package.allowed_hosts, checked_hosts(hosts)
+    package.save(update_fields=["allowed_hosts", "updated_at"])
+    told = f"Network: {_listed(package.allowed_hosts)} (before: {_listed(before)})."
+    LogEntry.objects.log_actions(
+        by.pk, [package], CHANGE, change_message=f"{told} {reason}".strip(), single_object=True
+    )
+
+
+def _listed(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts) or "none"

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.views import packages, tools
+from registry.views import network, packages, tools
 
 app_name = "registry"
 urlpatterns = [
@@ -10,6 +10,7 @@ urlpatterns = [
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
+    path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
 ]

@@ -24,6 +24,7 @@ from registry.selectors import (
     tools_visible_to,
 )
 from registry.views.display import pretty
+from registry.views.network import network_of
 
 NOTICES_SHOWN = 3
 
@@ -64,6 +65,7 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "visible": set(visible.values_list("pk", flat=True)),
         "manifest": pretty(package.manifest) if package.manifest else "",
         "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
+        "network": network_of(package, request.user),
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
     }
     return render(request, "registry/package_detail.html", context)

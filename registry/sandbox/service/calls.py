@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from registry.sandbox.service.denials import denied_hosts, explained, failed_softly, shortened
+from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.languages import LANGUAGES, Language
 from registry.sandbox.service.limits import (
@@ -52,12 +54,13 @@ class CallRequest:
     seconds: float = 30.0
 
 
-def guest_error(failure: GuestFailure) -> ServiceError:
+def guest_error(failure: GuestFailure, egress: Egress | None = None) -> ServiceError:
     """Turn the guest's error answer into the service's."""
     if MEMORY_REFUSED in failure.message:
         return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
-    return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
+    error = ServiceError(code, readable(failure.message) or "The tool failed without a message.")
+    return explained(error, denied_hosts(failure.data.get("denied_hosts")), egress)
 
 
 async def _load(
@@ -67,7 +70,7 @@ async def _load(
         params = {"name": package.name, "env": environment, "options": options}
         await guest.request("load", params, seconds=LOAD_SECONDS)
     except GuestFailure as failure:
-        raise guest_error(failure) from failure
+        raise guest_error(failure, guest.egress) from failure
     except TimeoutError:
         message = f"{package.name} did not load within {LOAD_SECONDS:.0f} seconds."
         raise ServiceError("tool_timeout", message, during="load") from None
@@ -89,7 +92,7 @@ async def call(
         try:
             answer = await guest.request("call", params, seconds=seconds)
         except GuestFailure as failure:
-            raise guest_error(failure) from failure
+            raise guest_error(failure, guest.egress) from failure
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
             raise ServiceError("tool_timeout", message, during="call") from None
@@ -101,10 +104,20 @@ async def call(
         raise ServiceError(
             "protocol_violation", "The tool's process sent an answer without output."
         )
+    _require_network(answer.result, guest.egress)
     return {
         "output": answer.result["output"],
         "duration_ms": round((time.monotonic() - started) * 1000),
     }
+
+
+def _require_network(result: dict[str, Any], egress: Egress | None) -> None:
+    """Raise what a soft failure comes from, where that is a host which may not be reached."""
+    if failed_softly(result["output"]):
+        error = ServiceError("tool_failed", shortened(result["output"]))
+        told = explained(error, denied_hosts(result.get("denied_hosts")), egress)
+        if told is not error:
+            raise told
 
 
 async def describe(

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from config.lib.host_patterns import parse_host_pattern
 from registry.sandbox.service import calls, selftest
 from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.errors import ServiceError
@@ -101,7 +102,7 @@ class Engine:
             arguments=_object(params, "arguments"),
             environment=_environment(params),
             options=_object(params, "options"),
-            network=_texts(params, "network"),
+            network=_hosts(params),
             seconds=_seconds(params),
         )
         async with self._place() as runtime:
@@ -123,11 +124,15 @@ def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
     return value
 
 
-def _texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    values = params.get(name, [])
+def _hosts(params: dict[str, Any]) -> tuple[str, ...]:
+    """Return the hosts of `network`, each in its one spelling."""
+    values = params.get("network", [])
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
-    return tuple(values)
+        raise ServiceError("invalid_request", '"network" must be a list of texts.')
+    try:
+        return tuple(dict.fromkeys(str(parse_host_pattern(value)) for value in values))
+    except ValueError as error:
+        raise ServiceError("invalid_request", str(error)) from error
 
 
 def _environment(params: dict[str, Any]) -> dict[str, str]:

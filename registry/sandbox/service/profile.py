@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from registry.sandbox.service import seccomp
+from registry.sandbox.service.egress import Egress, network_environment
+from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, Limits
 from registry.sandbox.service.runtime import Runtime
 
@@ -51,11 +53,13 @@ class Launch:
     """A command ready to start, with the descriptors it inherits.
 
     The caller closes `inherited` after the start and reads the child's process id from `info`.
+    `egress` is the sandbox's way out, to be opened once it runs.
     """
 
     argv: list[str]
     inherited: list[int]
     info: int
+    egress: Egress | None = None
 
     def close_inherited(self) -> None:
         """Close this process's copies of what the child inherited."""
@@ -68,7 +72,11 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
     with ExitStack() as on_failure:
         launch = Launch([], [], -1)
         on_failure.callback(launch.close_inherited)
-        families = seccomp.INTERNET if profile.host_network else seccomp.NO_NETWORK
+        networked = profile.host_network or profile.egress
+        families = seccomp.INTERNET if networked else seccomp.NO_NETWORK
+        if profile.egress:
+            _require_egress(runtime)
+            launch.egress = Egress(profile.egress, runtime.net_allow)
         launch.info, info = os.pipe()
         on_failure.callback(os.close, launch.info)
         launch.inherited.append(info)
@@ -88,6 +96,12 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         ]
         on_failure.pop_all()
     return launch
+
+
+def _require_egress(runtime: Runtime) -> None:
+    if runtime.egress_trouble:
+        message = f"No tool may use the network here: {runtime.egress_trouble}"
+        raise ServiceError("sandbox_unavailable", message)
 
 
 def _held(content: bytes, launch: Launch) -> str:
@@ -137,7 +151,8 @@ def _files(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
 
 def _environment(profile: Profile) -> list[str]:
     options: list[str] = []
-    for name, value in (ENVIRONMENT | dict(profile.environment)).items():
+    environment = ENVIRONMENT | dict(profile.environment) | network_environment(profile.egress)
+    for name, value in environment.items():
         options += ["--setenv", name, value]
     return options
 

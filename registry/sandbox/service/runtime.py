@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.lib.addresses import Allowed, parse_allowed
 from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
@@ -32,7 +33,11 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The programs, libraries and folders that every sandbox shares."""
+    """The programs, libraries and folders that every sandbox shares.
+
+    `net_allow` lists the networks of the operator's own that may be reached all the same;
+    `egress_trouble` says why no tool may have any network here, and is empty when it may.
+    """
 
     bwrap: Path
     prlimit: Path
@@ -43,6 +48,8 @@ class Runtime:
     libraries: tuple[Path, ...]
     disable_userns: bool
     machine: str
+    net_allow: tuple[Allowed, ...] = ()
+    egress_trouble: str = ""
 
 
 def find_runtime(store: Path) -> Runtime:
@@ -67,7 +74,17 @@ def find_runtime(store: Path) -> Runtime:
         libraries=libraries_of(binary, prlimit),
         disable_userns=_numbers(_version(bwrap)) >= DISABLE_USERNS_VERSION,
         machine=machine,
+        net_allow=_net_allow(),
     )
+
+
+def _net_allow() -> tuple[Allowed, ...]:
+    """Return the networks that tools with network may reach beside the public ones."""
+    try:
+        return parse_allowed(os.environ.get("SANDBOX_NET_ALLOW", ""))
+    except ValueError as error:
+        fix = "Write networks (10.0.0.0/8) and addresses (10.1.2.3:8080), separated by commas."
+        raise Missing("network", f"SANDBOX_NET_ALLOW cannot be read: {error}", fix) from error
 
 
 def _program(name: str, package: str) -> Path:

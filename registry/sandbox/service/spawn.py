@@ -13,6 +13,7 @@ from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
 from typing import Self
 
+from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_STDERR_BYTES, STDERR_KEPT_BYTES
 from registry.sandbox.service.profile import Launch
@@ -40,9 +41,10 @@ class Sandbox:
     the thread that started it ends.
     """
 
-    def __init__(self, process: Process, child: int | None) -> None:
+    def __init__(self, process: Process, child: int | None, egress: Egress | None = None) -> None:
         self.process = process
         self.child = child
+        self.egress = egress
         self._stderr = bytearray()
         self._stderr_total = 0
         self._stderr_reader = asyncio.create_task(self._read_stderr())
@@ -52,11 +54,24 @@ class Sandbox:
         """Start the prepared command; its descriptors are closed here in every case."""
         starting = asyncio.create_task(_start(launch))
         cancelled = await _wait_through(starting)
-        sandbox = cls(*starting.result())
+        sandbox = cls(*starting.result(), launch.egress)
         if cancelled:
             await sandbox.end()
             raise asyncio.CancelledError
+        try:
+            await sandbox._open_way_out()
+        except BaseException:
+            await sandbox.end()
+            raise
         return sandbox
+
+    async def _open_way_out(self) -> None:
+        if self.egress is None:
+            return
+        if self.child is None:
+            message = "The sandbox's first process is not known, so it was given no network."
+            raise ServiceError("sandbox_unavailable", message)
+        await self.egress.open(self.child, self.process.pid)
 
     @property
     def stderr(self) -> str:
@@ -93,6 +108,8 @@ class Sandbox:
     async def end(self) -> None:
         """Kill and reap, so that nothing of the sandbox is left when this returns."""
         self.kill()
+        if self.egress is not None:
+            await self.egress.close()
         try:
             async with asyncio.timeout(END_SECONDS):
                 await self._reaped()
