@@ -117,6 +117,9 @@ def none(detail: str) -> Cgroups:
     return Cgroups({}, unified=False, detail=detail)
 
 
+NO_CGROUPS = none("None was asked for.")
+
+
 def delegate(uid: int) -> Cgroups:
     """Make a part of the tree for user `uid`. Never fails: what cannot be had is told.
 

@@ -31,6 +31,8 @@ BUSY_CALLS, BUSY_SECONDS = 5, 5.0
 ESTIMATE = 64 * MB
 STARTS_PER_PROCESSOR = 2
 START_SECONDS = 2.0
+# A start would fight the call that just ended for the processor, until its answer was read.
+REFILL_AFTER = 0.01
 SHOWN = 50
 
 
@@ -214,6 +216,7 @@ class SparePool(Generic[S]):
             task.add_done_callback(line.refills.discard)
 
     async def _add_spare(self, line: Line[S]) -> None:
+        await asyncio.sleep(REFILL_AFTER)
         try:
             await self._add_spare_now(line)
         except ServiceError as error:

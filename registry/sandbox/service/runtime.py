@@ -11,7 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from registry.sandbox.service.cgroup import Cgroups
+from registry.sandbox.service.cgroup import NO_CGROUPS, Cgroups
 from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
@@ -47,7 +47,7 @@ class Runtime:
     cgroups: Cgroups
 
 
-def find_runtime(store: Path, cgroups: Cgroups) -> Runtime:
+def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
     """Find everything a sandbox needs; raises `Missing` for the first thing that is not there."""
     machine = platform.machine()
     if machine not in ARCHITECTURES:

@@ -81,13 +81,26 @@ def running_service(
 
 
 def workers(service: RunningService) -> list[Path]:
-    """Return the `/proc` folders of a service's workers: those that have its store mounted."""
+    """Return the `/proc` folders of a service's workers: those that have its store mounted.
+
+    Spares that wait, which are stopped, are not among them.
+    """
     store = str(service.folder).encode()
     return [
         folder
         for folder in Path("/proc").glob("[0-9]*")
-        if WORKER in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
+        if WORKER in _read(folder, "cmdline")
+        and store in _read(folder, "mountinfo")
+        and not _paused(folder)
     ]
+
+
+def _paused(folder: Path) -> bool:
+    """Say whether a process is stopped, or waits for one that is."""
+    if _read(folder, "stat").rpartition(b")")[2].startswith(b" T"):
+        return True
+    children = _read(folder, f"task/{folder.name}/children").split()
+    return any(_paused(Path("/proc", os.fsdecode(child))) for child in children)
 
 
 def seen_of_workers(service: RunningService) -> bytes:
