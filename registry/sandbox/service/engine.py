@@ -29,6 +29,7 @@ from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.runtime import Runtime
 
 DAY = 86_400.0
+STATUS_SECONDS = 2.0
 
 
 class Engine:
@@ -45,7 +46,7 @@ class Engine:
         self._builder = Builder(store, recipes)
         self._cgroups = cgroups
         self._report: selftest.Report | None = None
-        self._testing = asyncio.Lock()
+        self._testing: asyncio.Task[selftest.Report] | None = None
         self._started = time.monotonic()
         self._places = Places()
         self._pool: SparePool[Guest] = SparePool(
@@ -54,13 +55,26 @@ class Engine:
 
     async def report(self) -> selftest.Report:
         """Return the self-test's outcome; one that failed is tried again, so mending it heals."""
-        async with self._testing:
-            if self._report is None or not self._report.ok:
-                self._report = await selftest.run(self._store, self._cgroups)
+        if self._report is not None and self._report.ok:
+            return self._report
+        if self._testing is None or self._testing.done():
+            self._testing = asyncio.create_task(selftest.run(self._store, self._cgroups))
+        # Whoever stops waiting does not stop the test for the others.
+        self._report = await asyncio.shield(self._testing)
         return self._report
+
+    async def _report_soon(self) -> selftest.Report:
+        """Return the newest outcome there is: a status must not wait for a test that hangs."""
+        try:
+            async with asyncio.timeout(STATUS_SECONDS):
+                return await self.report()
+        except TimeoutError:
+            return self._report or selftest.UNDER_WAY
 
     async def close(self) -> None:
         """Stop the builds that nobody waits for any more, and end the spares."""
+        if self._testing is not None:
+            self._testing.cancel()
         await asyncio.gather(self._builder.close(), self._pool.close())
 
     async def _runtime(self) -> Runtime:
@@ -78,7 +92,7 @@ class Engine:
 
     async def status(self, _params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Return what `Sandbox.status` promises."""
-        report = await self.report()
+        report = await self._report_soon()
         return {
             "tier": "bwrap" if report.ok else "disabled",
             "ok": report.ok,

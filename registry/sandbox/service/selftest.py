@@ -59,6 +59,11 @@ class Report:
         return ServiceError("sandbox_unavailable", message, f"Mend it: {broken.fix}")
 
 
+UNDER_WAY = Report(
+    (Check("self-test", False, "It is still under way.", "Wait a moment, then look again."),), None
+)
+
+
 async def run(store: Path, cgroups: Cgroups) -> Report:
     """Look for the parts and send the canary in."""
     try:
