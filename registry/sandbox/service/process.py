@@ -77,7 +77,7 @@ class Guest:
     @property
     def alive(self) -> bool:
         """Say whether it still runs and has kept to the rules."""
-        return not self._reader.done() and self._sandbox.process.returncode is None
+        return not self._reader.done() and self._sandbox.running
 
     def memory(self) -> int:
         """Return the bytes it uses; 0 if that is not known."""

@@ -9,6 +9,7 @@ import contextlib
 import json
 import logging
 import os
+import select
 import signal
 from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
@@ -93,6 +94,17 @@ class Sandbox:
             self._signal(signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.child or self.process.pid, signal.SIGKILL)
+
+    @property
+    def running(self) -> bool:
+        """Say whether it still runs; of one that was paused, as the kernel knows it now."""
+        if self.process.returncode is not None:
+            return False
+        if self._worker is None:
+            return True
+        poller = select.poll()
+        poller.register(self._worker, select.POLLIN)
+        return not poller.poll(0)  # a process's descriptor is readable once it has ended
 
     def pause(self) -> None:
         """Stop the program until it is resumed; it cannot tell, and cannot refuse."""

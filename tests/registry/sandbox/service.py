@@ -85,13 +85,20 @@ def workers(service: RunningService) -> list[Path]:
 
     Spares that wait, which are stopped, are not among them.
     """
+    return [folder for folder in _sandboxed(service) if not _paused(folder)]
+
+
+def paused_workers(service: RunningService) -> list[Path]:
+    """Return the `/proc` folders of a service's spares."""
+    return [folder for folder in _sandboxed(service) if _paused(folder)]
+
+
+def _sandboxed(service: RunningService) -> list[Path]:
     store = str(service.folder).encode()
     return [
         folder
         for folder in Path("/proc").glob("[0-9]*")
-        if WORKER in _read(folder, "cmdline")
-        and store in _read(folder, "mountinfo")
-        and not _paused(folder)
+        if WORKER in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
     ]
 
 
