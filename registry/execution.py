@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from config.lib.jsontext import mask, shortened, size_of, storable
 from config.lib.types import JsonObject, JsonValue
-from registry import health
+from registry import health, metrics
 from registry.context import CallContext
 from registry.errors import (
     ApprovalDenied,
@@ -66,6 +66,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         details = error.extra.pop("details", details)
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(spec, arguments, context, env, output, error, duration_ms)
+    metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
         return Succeeded(

@@ -1,6 +1,8 @@
 """Every change of the registry."""
 
+import contextlib
 from collections.abc import Sequence
+from functools import partial
 from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
@@ -10,10 +12,13 @@ from django.utils import timezone
 
 from config.lib.errors import InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
+from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.quality import quality_of
+from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
+from registry.selectors import BLOCKED
 from registry.specs import snapshot_of
 from registry.wire_names import wire_name
 
@@ -72,6 +77,14 @@ def package_review(package: Package, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a package and so all of its tools."""
     package.review_status = status
     package.save(update_fields=["review_status", "updated_at"])
+    if status in BLOCKED and package.artifact:
+        transaction.on_commit(partial(_forget, package.artifact))
+
+
+def _forget(artifact: str) -> None:
+    """End what the sandbox keeps ready of it; a service that is not there keeps nothing."""
+    with contextlib.suppress(ToolError):
+        sandbox().forget(artifact)
 
 
 def checked_hosts(hosts: Sequence[str]) -> list[str]:

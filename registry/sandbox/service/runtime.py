@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from config.lib.addresses import Allowed, parse_allowed
+from registry.sandbox.service.cgroup import NO_CGROUPS, Cgroups
 from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
@@ -48,11 +49,12 @@ class Runtime:
     libraries: tuple[Path, ...]
     disable_userns: bool
     machine: str
+    cgroups: Cgroups
     net_allow: tuple[Allowed, ...] = ()
     egress_trouble: str = ""
 
 
-def find_runtime(store: Path) -> Runtime:
+def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
     """Find everything a sandbox needs; raises `Missing` for the first thing that is not there."""
     machine = platform.machine()
     if machine not in ARCHITECTURES:
@@ -75,6 +77,7 @@ def find_runtime(store: Path) -> Runtime:
         disable_userns=_numbers(_version(bwrap)) >= DISABLE_USERNS_VERSION,
         machine=machine,
         net_allow=_net_allow(),
+        cgroups=cgroups,
     )
 
 

@@ -60,6 +60,8 @@ class Server:
             "build": engine.build,
             "describe": engine.describe,
             "call": engine.call,
+            "forget": engine.forget,
+            "collect": engine.collect,
         }
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
