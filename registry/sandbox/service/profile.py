@@ -53,8 +53,9 @@ class Profile:
 class Launch:
     """A command ready to start, with the descriptors it inherits.
 
-    `egress` is the sandbox's way out, to be opened once it runs. The caller closes `inherited` after the start and reads the child's process id from `info`. With
+    The caller closes `inherited` after the start and reads the child's process id from `info`. With
     a cgroup the child waits until something is written to `gate`; the caller admits it first.
+    `egress` is the sandbox's way out, to be opened once it runs.
     """
 
     argv: list[str]
