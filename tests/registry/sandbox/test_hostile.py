@@ -126,7 +126,9 @@ def test_a_temporary_file_is_gone_with_its_call(run: Any) -> None:
 
 @pytest.mark.parametrize("export", ["fetches", "requests"])
 def test_the_network_is_refused_by_the_name_of_the_host(run: Any, export: str) -> None:
-    with pytest.raises(errors.NetworkDenied, match=r"tried to reach example\.com\S* over the network"):
+    with pytest.raises(
+        errors.NetworkDenied, match=r"tried to reach example\.com\S* over the network"
+    ):
         run(export, {"url": "http://example.com/"})
 
 
