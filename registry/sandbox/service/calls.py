@@ -5,6 +5,8 @@ import hmac
 import json
 import secrets
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -104,13 +106,25 @@ def _sealed(environment: dict[str, str]) -> str:
     return hmac.new(SERVER_KEY, _canonical(environment), hashlib.sha256).hexdigest()
 
 
-def guest_error(failure: GuestFailure, egress: Egress | None = None) -> ServiceError:
+def guest_error(failure: GuestFailure) -> ServiceError:
     """Turn the guest's error answer into the service's."""
     if MEMORY_REFUSED in failure.message:
         return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
-    error = ServiceError(code, readable(failure.message) or "The tool failed without a message.")
-    return explained(error, denied_hosts(failure.data.get("denied_hosts")), egress)
+    return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
+
+
+@asynccontextmanager
+async def _told_by_host(guest: Guest) -> AsyncIterator[None]:
+    """Let the failure of a call name the hosts that it could not reach."""
+    try:
+        yield
+    except ServiceError as error:
+        data = error.__cause__.data if isinstance(error.__cause__, GuestFailure) else {}
+        told = explained(error, denied_hosts(data.get("denied_hosts")), guest.egress)
+        if told is error:
+            raise
+        raise told from error
 
 
 async def _load(
@@ -120,7 +134,7 @@ async def _load(
         params = {"name": package.name, "env": environment, "options": options}
         await guest.request("load", params, seconds=LOAD_SECONDS)
     except GuestFailure as failure:
-        raise guest_error(failure, guest.egress) from failure
+        raise guest_error(failure) from failure
     except TimeoutError:
         message = f"{package.name} did not load within {LOAD_SECONDS:.0f} seconds."
         raise ServiceError("tool_timeout", message, during="load") from None
@@ -157,13 +171,13 @@ async def call(
         label=package.name,
         group=package.folder.name,
     )
-    async with lease as guest:
+    async with lease as guest, _told_by_host(guest):
         guest.listen(on_log)
         params = {"export": request.export, "arguments": request.arguments}
         try:
             answer = await guest.request("call", params, seconds=seconds)
         except GuestFailure as failure:
-            raise guest_error(failure, guest.egress) from failure
+            raise guest_error(failure) from failure
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
             raise ServiceError("tool_timeout", message, during="call") from None

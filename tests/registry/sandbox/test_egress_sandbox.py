@@ -173,6 +173,17 @@ def test_a_denied_host_that_does_not_matter_to_the_tool_does_not_matter(call: An
     assert call("fetchesAside", url=ELSEWHERE) == "done"
 
 
+def test_a_package_that_wants_a_host_when_imported_is_told_by_it_at_a_call(
+    service: RunningService,
+) -> None:
+    eager = service.client.build(ecosystem="npm", name=f"{SCOPE}/eager").artifact
+    with pytest.raises(errors.NetworkDenied) as caught:
+        service.client.call(artifact=eager, export="settings", arguments={}, env={})
+    assert caught.value.extra["hosts"] == ["elsewhere.example:443"]
+    with pytest.raises(errors.ImportBroken, match=r"elsewhere\.example"):
+        service.client.describe(artifact=eager)
+
+
 def test_an_allowed_host_that_is_the_operators_own_needs_the_operator(call: Any) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
