@@ -107,9 +107,7 @@ def test_one_tenants_environment_is_never_another_ones(run: Run, service: Runnin
         assert run("importedWith", env={}, tenant="1") is None
 
 
-def test_equal_environments_of_two_tenants_are_two_lines(
-    run: Run, service: RunningService
-) -> None:
+def test_equal_environments_of_two_tenants_are_two_lines(run: Run, service: RunningService) -> None:
     run("importedWith", env={"KEY": "same"}, tenant="1")
     assert ready(service)
     before = spares(service.client)
