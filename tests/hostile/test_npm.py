@@ -63,6 +63,8 @@ MAY_END: dict[str, set[str]] = {
         (
             "fillBuffers",
             "fillWasmMemory",
+            "fillSharedBuffers",
+            "fillSharedWasmMemory",
             "workerFromHost",
             "workerWithMoreRights",
             "threadWithOtherOptions",

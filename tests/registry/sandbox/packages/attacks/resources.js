@@ -43,6 +43,17 @@ export default {
       new Uint8Array(memory.buffer).fill(1);
     }
   },
+  fillSharedBuffers: () => {
+    const kept = [];
+    for (;;) kept.push(new Uint8Array(new SharedArrayBuffer(32 * MB)).fill(1));
+  },
+  fillSharedWasmMemory: () => {
+    const kept = [];
+    for (;;) {
+      const memory = new WebAssembly.Memory({ initial: 512, maximum: 512, shared: true });
+      kept.push(new Uint8Array(memory.buffer).fill(1));
+    }
+  },
   fillString: () => {
     let text = "x".repeat(MB);
     const kept = [];
