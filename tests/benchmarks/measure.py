@@ -34,12 +34,17 @@ def compare(
     *,
     target: float,
     rounds: int = 30,
+    before: Callable[[], object] = lambda: None,
 ) -> Row:
-    """Run both in turns and compare their medians; `target` is the largest ratio that holds."""
+    """Run both in turns and compare their medians; `target` is the largest ratio that holds.
+
+    `before` comes before each of ours and is not measured.
+    """
     mine: list[float] = []
     theirs: list[float] = []
     ours(), baseline()
     for _ in range(rounds):
+        before()
         mine.append(_milliseconds(ours))
         theirs.append(_milliseconds(baseline))
     a, b = statistics.median(mine), statistics.median(theirs)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import tempfile
+import time
+from contextlib import contextmanager
 
 import pytest
+from deno import find_deno_bin
 from rank_bm25 import BM25Okapi
 
 from registry.builtins import BUILTINS
@@ -13,10 +18,11 @@ from registry.execution import invoke
 from registry.loading import load_spec
 from registry.models import Invocation
 from registry.models.invocation import Caller
-from registry.sandbox.client import sandbox
 from registry.search.bm25 import Index
 from tests.benchmarks.measure import Row, compare, report
 from tests.factories import make_builtin
+from tests.registry.sandbox.npm_registry import SCOPE
+from tests.registry.sandbox.service import becomes_true, running_service
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db]
 
@@ -91,28 +97,97 @@ def test_a_call_of_a_built_in_through_the_door(alice):
     )
 
 
-@pytest.mark.sandbox
-def test_a_call_of_an_npm_tool_in_a_fresh_sandbox(sandbox_service):
-    package = sandbox().build(
-        ecosystem="npm", name="@tpmjs/tools-html-to-markdown", version="0.1.0"
+@pytest.fixture(scope="module")
+def without_spares(npm_settings):
+    """A sandbox service that starts a process for each call."""
+    with running_service({**npm_settings, "SANDBOX_SPARES": "0"}) as service:
+        yield service
+
+
+def npm_call(client):
+    """Build a real package; return a function that calls its tool."""
+    package = client.build(ecosystem="npm", name="@tpmjs/tools-html-to-markdown", version="0.1.0")
+    export = client.describe(artifact=package.artifact).tools[0].export
+    arguments = {"html": "<h1>Hi</h1>"}
+    return lambda: client.call(
+        artifact=package.artifact, export=export, arguments=arguments, env={}
     )
-    export = sandbox().describe(artifact=package.artifact).tools[0].export
 
-    def call():
-        return sandbox().call(
-            artifact=package.artifact, export=export, arguments={"html": "<h1>Hi</h1>"}, env={}
-        )
 
-    def describe():
-        return sandbox().describe(artifact=package.artifact)
+def spare_is_ready(client):
+    """Wait until a call would find a spare and nothing else goes on."""
+    assert becomes_true(lambda: client.status()["spares"]["ready"] > 0)
+    time.sleep(0.1)
 
+
+@pytest.mark.sandbox
+def test_a_warm_call_against_a_fresh_process(sandbox_service, without_spares):
+    client = sandbox_service.client
+    warm = npm_call(client)
+    warm()
     held(
         compare(
-            "call an npm tool, sandboxed, cold",
-            call,
-            "describe it, sandboxed, without the code cache",
-            describe,
-            target=1.2,
-            rounds=10,
+            "call an npm tool, sandboxed, warm",
+            warm,
+            "the same in a fresh sandbox",
+            npm_call(without_spares.client),
+            target=0.35,
+            before=lambda: spare_is_ready(client),
         )
     )
+
+
+@pytest.mark.sandbox
+def test_a_warm_call_against_a_process_without_walls(sandbox_service):
+    client = sandbox_service.client
+    built = client.build(ecosystem="npm", name=f"{SCOPE}/remembers")
+
+    def warm():
+        client.call(artifact=built.artifact, export="counts", arguments={}, env={})
+
+    warm()
+    folder = sandbox_service.folder / "store" / "artifacts" / built.artifact / "pkg"
+    with unsandboxed(folder / "entry.mjs") as call:
+        held(
+            compare(
+                "call a trivial tool, sandboxed, warm",
+                warm,
+                "in one process for all, without walls",
+                lambda: call("counts"),
+                target=60,
+                before=lambda: spare_is_ready(client),
+            )
+        )
+
+
+@contextmanager
+def unsandboxed(entry):
+    """Import a package into a lasting process with every right; yields how to call its tools."""
+    script = (
+        "const { load } = await import(Deno.args[0]); const tools = await load();"
+        "console.log('ready');"
+        "const lines = Deno.stdin.readable.pipeThrough(new TextDecoderStream());"
+        "for await (const line of lines)"
+        " console.log(JSON.stringify(await tools[line.trim()].execute({})));"
+    )
+    with tempfile.NamedTemporaryFile("w", suffix=".mjs") as file:
+        file.write(script)
+        file.flush()
+        options = ["-A", "--no-lock", "--no-config", "--node-modules-dir=manual"]
+        command = [find_deno_bin(), "run", *options, file.name, entry.as_uri()]
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            for line in process.stdout:
+                if line == "ready\n":
+                    break
+
+            def call(export):
+                process.stdin.write(f"{export}\n")
+                process.stdin.flush()
+                return process.stdout.readline()
+
+            try:
+                yield call
+            finally:
+                process.kill()
