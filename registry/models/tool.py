@@ -85,6 +85,9 @@ class Tool(Fares):
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
+    needs: tuple[str, ...] = ()
+    """Variables that the reader has not set; told by `registry.needs`, never stored."""
+
     class Meta:
         constraints = [
             *Fares.CONSTRAINTS,

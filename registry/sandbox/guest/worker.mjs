@@ -6,9 +6,12 @@
 //   describe_factories {exports}      -> {tools, problems}
 //   call {export, arguments}          -> {output}
 //
+// An error's `data.missing_env` names the keys that were looked for in vain during the request.
+//
 // A process serves one caller and is then killed, so what a package does to this file's globals
 // harms nobody but itself. The functions below are taken before the package can replace them.
 
+import { missedVariables, watchEnvironment } from "./environment.mjs";
 import { findTool, toolkit } from "./tools.mjs";
 
 const MAX_LOG_CHARACTERS = 8_192;
@@ -145,17 +148,20 @@ const METHODS = { load, describe, describe_factories: describeFactories, call };
 
 async function answer({ id, method, params }) {
   let line;
+  missedVariables(); // those of an earlier request are not this one's
   try {
     line = `{"jsonrpc":"2.0","id":${id},"result":${await METHODS[method](params)}}\n`;
   } catch (error) {
     const code = error instanceof Refusal ? error.code : CODE.toolFailed;
-    line = `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error) } })}\n`;
+    const data = { missing_env: missedVariables() };
+    line = `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error), data } })}\n`;
   }
   let bytes = encoder.encode(line);
   while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
 }
 
 divertOutput();
+watchEnvironment();
 let pending = "";
 for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
   const lines = (pending + text).split("\n");

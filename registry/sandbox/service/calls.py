@@ -1,5 +1,6 @@
 """Run a package: describe its tools, or call one. Each time in a fresh process."""
 
+import re
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +25,9 @@ GUEST_CODES = {
     -32002: "unknown_export",
     -32003: "output_rejected",
 }
+
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+MOST_VARIABLES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,17 @@ def guest_error(failure: GuestFailure) -> ServiceError:
     if MEMORY_REFUSED in failure.message:
         return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
-    return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
+    message = readable(failure.message) or "The tool failed without a message."
+    missing = variable_names(failure.data.get("missing_env"))
+    return ServiceError(code, message, **({"missing_env": missing} if missing else {}))
+
+
+def variable_names(told: Any) -> list[str]:
+    """Keep of what a guest tells those that can be names of variables."""
+    names = told if isinstance(told, list) else []
+    return [name for name in names if isinstance(name, str) and VARIABLE.fullmatch(name)][
+        :MOST_VARIABLES
+    ]
 
 
 async def _load(
@@ -70,7 +84,7 @@ async def _load(
         raise guest_error(failure) from failure
     except TimeoutError:
         message = f"{package.name} did not load within {LOAD_SECONDS:.0f} seconds."
-        raise ServiceError("tool_timeout", message, during="load") from None
+        raise ServiceError("tool_timeout", message, phase="load") from None
 
 
 async def call(
@@ -92,7 +106,7 @@ async def call(
             raise guest_error(failure) from failure
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
-            raise ServiceError("tool_timeout", message, during="call") from None
+            raise ServiceError("tool_timeout", message, phase="execute") from None
     if answer.size > MAX_OUTPUT_BYTES:
         size = f"{answer.size / (1 << 20):.1f} MB"
         message = f"{request.export} answered with {size}; at most 1 MB is taken."
@@ -113,9 +127,9 @@ async def describe(
     options: dict[str, Any],
     environment: dict[str, str],
 ) -> dict[str, Any]:
-    """List the package's tools in a throw-away process; returns `{tools, problems}`.
+    """List the package's tools in a throw-away process; returns `{tools, problems, env}`.
 
-    Factories are called there, because only calling tells whether one makes a tool; if that hangs
+    `env` names the keys that the package's own files read. Factories are called there, because only calling tells whether one makes a tool; if that hangs
     or kills the process, the tools found before still count.
     """
     profile = package.runs.worker(runtime, package.folder)
@@ -128,7 +142,7 @@ async def describe(
             raise guest_error(failure) from failure
         except TimeoutError:
             message = f"The exports of {package.name} could not be read in time."
-            raise ServiceError("tool_timeout", message, during="load") from None
+            raise ServiceError("tool_timeout", message, phase="load") from None
         factories = [name for name in answer.result.get("factories", []) if isinstance(name, str)]
         if not factories:
             return found
@@ -139,10 +153,11 @@ async def describe(
         except (GuestFailure, ServiceError, TimeoutError):
             text = "Calling it to see whether it makes a tool ended the process."
             made = {"tools": [], "problems": [{"export": ", ".join(factories), "message": text}]}
-    return {key: [*found[key], *made[key]] for key in ("tools", "problems")}
+    joined = {key: [*found[key], *made[key]] for key in ("tools", "problems")}
+    return {**joined, "env": found["env"]}
 
 
-def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
+def _description(result: Any) -> dict[str, list[Any]]:
     """Keep of a guest's description what has the promised shape."""
     if not isinstance(result, dict):
         raise ServiceError("protocol_violation", "The package's description is not an object.")
@@ -151,7 +166,7 @@ def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
         {"export": str(item.get("export")), "message": readable(str(item.get("message")))}
         for item in _objects(result.get("problems"))
     ]
-    return {"tools": tools, "problems": problems}
+    return {"tools": tools, "problems": problems, "env": variable_names(result.get("env"))}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

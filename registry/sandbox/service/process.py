@@ -39,9 +39,10 @@ MEMORY_SIGNS = ("out of memory", "memory allocation of", "Out of memory", "OutOf
 class GuestFailure(Exception):
     """The guest answered a request with an error."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
         self.code = code
         self.message = message
+        self.data = data
         super().__init__(message)
 
 
@@ -157,7 +158,7 @@ class Guest:
         if message.id != self._last_id or waiting is None or waiting.done():
             raise Violation("an answer to a question that was not asked")
         if isinstance(message, Failure):
-            waiting.set_exception(GuestFailure(message.code, message.message))
+            waiting.set_exception(GuestFailure(message.code, message.message, message.data))
         else:
             waiting.set_result(message)
 
