@@ -13,8 +13,15 @@ from registry.models.package import Package, ReviewStatus
 from registry.models.triggers import notify_change
 
 __all__ = [
-    *("DEFINED", "ExecutionHealth", "Health", "HealthState", "Tool", "ToolKind", "Visibility"),
+    "DEFINED",
+    "ExecutionHealth",
+    "Health",
+    "HealthState",
+    "Tool",
+    "ToolKind",
+    "Visibility",
 ]
+
 
 class ToolKind(models.TextChoices):
     BUILTIN = "builtin", "Built in"

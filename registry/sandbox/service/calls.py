@@ -129,8 +129,9 @@ async def describe(
 ) -> dict[str, Any]:
     """List the package's tools in a throw-away process; returns `{tools, problems, env}`.
 
-    `env` names the keys that the package's own files read. Factories are called there, because only calling tells whether one makes a tool; if that hangs
-    or kills the process, the tools found before still count.
+    `env` names the keys that the package's own files read. Factories are called there, because
+    only calling tells whether one makes a tool; if that hangs or kills the process, the tools
+    found before still count.
     """
     profile = package.runs.worker(runtime, package.folder)
     async with await Guest.start(runtime, profile) as guest:
