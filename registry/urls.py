@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.views import packages, tools
+from registry.views import mending, packages, tools
 
 app_name = "registry"
 urlpatterns = [
@@ -11,5 +11,8 @@ urlpatterns = [
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
+    path("packages/<uuid:package_id>/repair/", mending.package_repair_view, name="package_repair"),
+    path("packages/<uuid:package_id>/env/", mending.package_env, name="package_env"),
+    path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
 ]

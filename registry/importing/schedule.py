@@ -12,6 +12,7 @@ from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 from kombu.exceptions import OperationalError
 
+from config.lib.errors import DomainError
 from registry.importing.access import require_may_change
 from registry.importing.checks import CHECKS
 from registry.importing.errors import CannotCheck, QueueUnavailable
@@ -78,11 +79,11 @@ def lease_due(limit: int) -> list[Package]:
 
 @contextmanager
 def checking(package: Package) -> Iterator[None]:
-    """Plan the next look: soon if the block raises, for then nothing is known of the package."""
+    """Plan the next look soon where the block raises, for then nothing is known of the package."""
     try:
         yield
-    except BaseException:
-        _plan(package, next_at=timezone.now() + _varied(HELD_UP))
+    except DomainError as error:
+        _plan(package, next_at=timezone.now() + _varied(HELD_UP), error=error.as_dict())
         raise
 
 
@@ -92,7 +93,7 @@ def checked(package: Package, *, broken: bool) -> None:
     failures = min(row.failures + 1, 16) if broken else 0
     wait = min(BROKEN_INTERVAL * 2 ** (failures - 1), LONGEST_INTERVAL) if broken else INTERVAL
     now = timezone.now()
-    _plan(package, failures=failures, last_at=now, next_at=now + _varied(wait))
+    _plan(package, failures=failures, last_at=now, next_at=now + _varied(wait), error=None)
 
 
 def check_request(package: Package, user: User) -> None:
@@ -103,8 +104,15 @@ def check_request(package: Package, user: User) -> None:
     require_may_change(package, user)
     if not can_check(package):
         raise CannotCheck(f"The tools of {package} cannot be looked at without calling them.")
-    CheckSchedule.objects.update_or_create(package=package, defaults={"next_at": None})
+    CheckSchedule.objects.update_or_create(
+        package=package, defaults={"next_at": None, "error": None}
+    )
     transaction.on_commit(_enqueue)
+
+
+def schedule_of(package: Package) -> CheckSchedule:
+    """Return when a package was and will be looked at; an unsaved row where that is not planned."""
+    return CheckSchedule.objects.filter(package=package).first() or CheckSchedule(package=package)
 
 
 def _enqueue() -> None:

@@ -17,6 +17,9 @@ class CheckSchedule(models.Model):
     )
     next_at = models.DateTimeField(null=True, blank=True, help_text="Empty: as soon as may be.")
     last_at = models.DateTimeField(null=True, blank=True)
+    error = models.JSONField(
+        null=True, blank=True, help_text="Why the last look could not be carried out."
+    )
     failures = models.PositiveSmallIntegerField(
         default=0, help_text="Checks in a row that found something broken."
     )

@@ -4,14 +4,16 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from queue import Empty, SimpleQueue
 from threading import Lock
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from registry.models import Tool
-from registry.models.tool import Health
+from registry.models.health import BROKEN_STATES, HealthState
 from registry.search.bm25 import Index
 from registry.search.catalogue import searchable
 from registry.search.document import SearchDocument, weighted_terms
@@ -28,6 +30,9 @@ HISTORY_SHARE = 0.1
 QUALITY_WEIGHT = 0.05
 DOWNLOADS_WEIGHT = 0.01
 """The seed's boosts, as small factors: they order equals and never lift what does not fit."""
+
+UPSTREAM_REST = timedelta(minutes=10)
+"""For how long a tool is not offered after the service behind it did not answer."""
 
 CANDIDATES = 100
 """How many of the best-ranked tools are checked against the caller's permissions."""
@@ -213,13 +218,27 @@ def _reason(
     """Return why a candidate is left out, or nothing."""
     if tool.pk in exclude:
         return "already at hand"
-    if Health.BROKEN in (tool.import_health, tool.execution_health):
-        return "broken"
+    if reason := _unfit(tool):
+        return reason
     if scopes is not None and (missing := set(tool.required_scopes) - scopes):
         return f"requires the scope {', '.join(sorted(missing))}"
     if score < floor:
         return "does not fit well enough"
     return "" if places > 0 else BEYOND_LIMIT
+
+
+def _unfit(tool: Tool) -> str:
+    """Return why a tool would not help now; one that only needs a key is offered, and asks for it.
+
+    A tool whose service was down is offered again after a while: its next call shows how it is.
+    """
+    state = tool.health_state
+    if state in BROKEN_STATES:
+        return "broken"
+    if state != HealthState.UPSTREAM_DOWN:
+        return ""
+    seen = tool.last_health_check_at
+    return "its service is down" if seen and timezone.now() - seen < UPSTREAM_REST else ""
 
 
 def indexed() -> int:
