@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -101,8 +101,10 @@ def _nameable(description: Description) -> Description:
     if len(usable) > MOST_TOOLS:
         told = f"Only the first {MOST_TOOLS} of {len(usable)} tools are imported."
         problems.append(DescriptionProblem(usable[MOST_TOOLS].export, told))
-    return Description(
-        tools=tuple(usable[:MOST_TOOLS]), problems=(*description.problems, *problems)
+    return replace(
+        description,
+        tools=tuple(usable[:MOST_TOOLS]),
+        problems=(*description.problems, *problems),
     )
 
 

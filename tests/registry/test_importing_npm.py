@@ -207,6 +207,7 @@ def test_a_key_that_is_read_but_not_declared_is_named_suggested_and_let_in(npm, 
     name = npm.publish("keyed", "1.0.0", READS_KEY)
     package = bring(name, alice).package
     tool = Tool.objects.get(package=package)
+    assert suggested_names(package) == ["SHOUT_API_KEY"], "found in its files"
     context = CallContext(
         user=alice, caller=Caller.BROWSER, env=lambda names: dict.fromkeys(names, "secret")
     )
