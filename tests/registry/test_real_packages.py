@@ -12,7 +12,11 @@ from registry.models import Tool
 from registry.models.health import HealthState
 from registry.models.invocation import Caller
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.django_db, pytest.mark.usefixtures("sandbox_service")]
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.django_db,
+    pytest.mark.usefixtures("sandbox_service"),
+]
 
 
 def bring(name, version, user):
