@@ -37,6 +37,9 @@ class HealthState(models.TextChoices):
     UNKNOWN = "unknown", "Not tried yet"
 
 
+UNWELL = "unwell"
+"""For filters: every state in which somebody has to look after the tool."""
+
 BROKEN_STATES = (HealthState.IMPORT_BROKEN, HealthState.EXECUTION_BROKEN)
 
 _LOADS = ~Q(import_health=Health.BROKEN)
@@ -63,11 +66,14 @@ def state_of(import_health: str, execution_health: str) -> HealthState:
 def in_state(state: str) -> Q:
     """Return the condition that a tool is in a state; the counterpart of `state_of`.
 
-    `broken` stands for both broken states. No tool is in a state that does not exist.
+    `broken` stands for both broken states, `unwell` for all but the last two. No tool is in a
+    state that does not exist.
     """
     fine = _LOADS & Q(execution_health__in=(ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN))
     seen_well = Q(import_health=Health.HEALTHY) | Q(execution_health=ExecutionHealth.HEALTHY)
     match state:
+        case "unwell":
+            return ~fine
         case Health.BROKEN:
             return in_state(HealthState.IMPORT_BROKEN) | in_state(HealthState.EXECUTION_BROKEN)
         case HealthState.IMPORT_BROKEN:
