@@ -75,7 +75,7 @@ class VariableSerializer(serializers.Serializer[Any]):
     description = serializers.CharField(
         max_length=500, required=False, allow_blank=True, default=""
     )
-    required = serializers.BooleanField(default=True)
+    required = serializers.BooleanField(default=True)  # type: ignore[assignment]  # the wire's name
 
 
 class PackagePatchSerializer(serializers.Serializer[Any]):

@@ -1,7 +1,7 @@
 """`manage.py check_tool_health`."""
 
 from argparse import ArgumentParser
-from typing import Any
+from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError
 from rich.console import Console
@@ -39,7 +39,7 @@ class Command(BaseCommand):
             )
         broken = 0
         try:
-            with Progress(console=Console(file=self.stderr, stderr=True)) as progress:
+            with Progress(console=Console(file=cast(IO[str], self.stderr))) as progress:
                 task = progress.add_task("Checking", total=total)
                 for check in packages_check(found):
                     broken += len(check.broken)

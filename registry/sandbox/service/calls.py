@@ -63,7 +63,8 @@ def guest_error(failure: GuestFailure) -> ServiceError:
     code = GUEST_CODES.get(failure.code, "tool_failed")
     message = readable(failure.message) or "The tool failed without a message."
     missing = variable_names(failure.data.get("missing_env"))
-    return ServiceError(code, message, **({"missing_env": missing} if missing else {}))
+    extra: dict[str, Any] = {"missing_env": missing} if missing else {}
+    return ServiceError(code, message, **extra)
 
 
 def variable_names(told: Any) -> list[str]:
