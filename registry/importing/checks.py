@@ -58,3 +58,6 @@ def _described(package: Package) -> Description:
 
 CHECKS: dict[str, Check] = {Ecosystem.NPM: exports_check}
 """Ecosystem → how its packages are looked at. A package of another one is never checked."""
+
+ASKS_UPSTREAM = {Ecosystem.MCP}
+"""Ecosystems whose check asks the service itself, so that a look shows that it answers again."""

@@ -9,7 +9,7 @@ from django.utils import timezone
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import Fault, RegistryUnreachable, SandboxUnavailable, ToolError
-from registry.importing.checks import CHECKS
+from registry.importing.checks import ASKS_UPSTREAM, CHECKS
 from registry.importing.schedule import checked, checking, lease_due
 from registry.models import Package, Tool
 from registry.models.tool import ExecutionHealth, Health
@@ -66,7 +66,7 @@ def _settle(package: Package, tools: list[Tool], errors: dict[str, ToolError]) -
     for tool in tools:
         error = errors.get(tool.export_name)
         if error is None:
-            _mark(tool, import_health=Health.HEALTHY, health_error=_kept_error(tool))
+            _mark_well(tool, answered=package.ecosystem in ASKS_UPSTREAM)
             continue
         error.tool = f"{package.name}::{tool.export_name}"
         broken[tool.export_name] = error.message
@@ -92,7 +92,15 @@ def _mark(tool: Tool, **fields: object) -> None:
     Tool.objects.filter(pk=tool.pk).update(**fields, last_health_check_at=timezone.now())
 
 
-def _kept_error(tool: Tool) -> JsonObject | None:
-    """Keep the error of a tool that loads but failed when it was called."""
-    well = (ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN)
-    return None if tool.execution_health in well else tool.health_error
+def _mark_well(tool: Tool, *, answered: bool) -> None:
+    """Note that a tool loads; one that failed when it was called is healed only by an answer."""
+    waited = (ExecutionHealth.UPSTREAM_DOWN, ExecutionHealth.NEEDS_SIGN_IN)
+    if answered and tool.execution_health in waited:
+        tool.execution_health = ExecutionHealth.UNKNOWN
+    well = tool.execution_health in (ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN)
+    _mark(
+        tool,
+        import_health=Health.HEALTHY,
+        execution_health=tool.execution_health,
+        health_error=None if well else tool.health_error,
+    )

@@ -62,7 +62,7 @@ def health_note(tool: Tool) -> HealthNote | None:
         icon=ICONS[state],
         meaning=MEANINGS[state],
         reason=error.get("message", ""),
-        advice=error.get("hint", ""),
+        advice="" if drifted or state == HealthState.NEEDS_KEY else error.get("hint", ""),
         mended_by=DRIFT_MENDED_BY if drifted else MENDED_BY[state],
         code=error.get("code", ""),
         at=tool.last_health_check_at,

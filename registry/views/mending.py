@@ -20,10 +20,12 @@ from config.lib.http import SignedInRequest
 from config.lib.types import JsonObject
 from registry.errors import ExportDrift
 from registry.importing.access import may_change
+from registry.importing.checks import ASKS_UPSTREAM
 from registry.importing.repair import package_repair
 from registry.importing.schedule import can_check, check_request, schedule_of
 from registry.importing.variables import package_declare_env, suggested_names
 from registry.models import Package, Tool
+from registry.models.health import Health
 from registry.selectors import package_visible_to
 
 PATIENCE = timedelta(minutes=2)
@@ -61,8 +63,13 @@ def mending_of(package: Package | None, user: User, tool: Tool | None = None) ->
     return Mending(
         drifts=[{key: extra[key] for key in ("declared", "candidates")} for extra in errors],
         suggested=suggested_names(package),
-        can_check=can_check(package),
+        can_check=can_check(package) and (tool is None or _shows(package, tool)),
     )
+
+
+def _shows(package: Package, tool: Tool) -> bool:
+    """Tell whether a look can show that a tool is well again; a call may have to."""
+    return package.ecosystem in ASKS_UPSTREAM or tool.import_health == Health.BROKEN
 
 
 @login_required

@@ -142,6 +142,23 @@ def test_a_check_breaks_and_heals_a_tool(looked):
     assert tool.health_state == HealthState.UPSTREAM_DOWN
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_only_a_look_that_reaches_the_service_shows_that_it_answers_again(
+    looked, monkeypatch, answers
+):
+    package = due_package()
+    error = {"code": "upstream_unreachable", "message": "No answer."}
+    package.tools.update(execution_health="upstream_down", health_error=error)
+    asking = {"npm"} if answers else set()
+    monkeypatch.setattr("registry.importing.health_check.ASKS_UPSTREAM", asking)
+
+    package_check(package)
+
+    tool = package.tools.get()
+    assert tool.health_state == (HealthState.HEALTHY if answers else HealthState.UPSTREAM_DOWN)
+    assert (tool.health_error is None) is answers
+
+
 def test_a_sandbox_that_is_not_there_says_nothing_of_a_package(looked):
     package = due_package()
     looked.answer = SandboxUnavailable("Not there.", "Start it.")
