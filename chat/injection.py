@@ -74,6 +74,9 @@ class Toolbox:
                 exclude=self.toolset.ids(),
                 scopes=self._context.scopes,
             )
+        except ToolError as problem:
+            told = problem.as_dict()
+            return {"query": need, "tools": self.unloaded, "took_ms": 0, "error": told}
         except Exception:  # the turn goes on with what it has, whatever is wrong with the search
             logger.exception("The tool search failed")
             error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}

@@ -1,6 +1,6 @@
 """Govern packages, tools and what was called."""
 
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.contrib import admin, messages
@@ -11,8 +11,15 @@ from django.http import HttpRequest
 
 from config.lib.errors import InvalidInput
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models.health import HealthState, in_state
 from registry.models.package import ReviewStatus
-from registry.services import checked_hosts, package_allow_hosts, package_review, tool_review
+from registry.services import (
+    checked_hosts,
+    package_allow_hosts,
+    package_review,
+    tool_limit_time,
+    tool_review,
+)
 
 
 class ReadOnly:
@@ -30,7 +37,7 @@ class ReadOnly:
 
 class ToolInline(ReadOnly, admin.TabularInline[Tool, Package]):
     model = Tool
-    fields = ("wire_name", "export_name", "import_health", "execution_health", "version")
+    fields = ("wire_name", "export_name", "health_state", "version")
     readonly_fields = fields
     show_change_link = True
     extra = 0
@@ -150,6 +157,17 @@ class PackageAdmin(Reviewed):
         package_review(item, status=status)
 
 
+class HealthFilter(admin.SimpleListFilter):
+    title = "health"
+    parameter_name = "health"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state.value, state.label) for state in HealthState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Tool]) -> QuerySet[Tool]:
+        return queryset.filter(in_state(self.value() or "")) if self.value() else queryset
+
+
 @admin.register(Tool)
 class ToolAdmin(Reviewed):
     list_display = (
@@ -160,14 +178,12 @@ class ToolAdmin(Reviewed):
         "owner",
         "visibility",
         "review_status",
-        "import_health",
-        "execution_health",
+        "health_state",
     )
     list_filter = (
         "kind",
         "review_status",
-        "import_health",
-        "execution_health",
+        HealthFilter,
         "visibility",
         "category",
         ("deleted_at", admin.EmptyFieldListFilter),
@@ -176,6 +192,7 @@ class ToolAdmin(Reviewed):
     search_fields = ("wire_name", "title", "description", "package__name")
     fields = (
         "review_status",
+        "timeout_seconds",
         "wire_name",
         "title",
         "kind",
@@ -189,7 +206,6 @@ class ToolAdmin(Reviewed):
         "version",
         "quality",
         "required_scopes",
-        "timeout_seconds",
         "import_health",
         "execution_health",
         "health_error",
@@ -202,13 +218,18 @@ class ToolAdmin(Reviewed):
         "updated_at",
         "deleted_at",
     )
-    readonly_fields = fields[1:]  # a definition is changed by publishing a version, never here
+    readonly_fields = fields[2:]  # a definition is changed by publishing a version, never here
     inlines = (VersionInline,)
     ordering = ("wire_name", "pk")
 
     def review(self, item: Tool, status: ReviewStatus) -> None:
         """Review one tool."""
         tool_review(item, status=status)
+
+    def save_model(self, request: HttpRequest, obj: Tool, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "timeout_seconds" in form.changed_data:
+            tool_limit_time(obj, seconds=obj.timeout_seconds, author=cast(User, request.user))
 
 
 @admin.register(ToolVersion)

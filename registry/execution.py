@@ -24,6 +24,7 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
 from registry.models.invocation import Outcome
+from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -62,7 +63,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         logger.exception("%s failed unexpectedly", spec.label)
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
-        error = _told(error, spec, env)
+        error = _told(naming_keys(error, spec), spec, env)
         details = error.extra.pop("details", details)
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(spec, arguments, context, env, output, error, duration_ms)

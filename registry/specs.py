@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from config.lib.types import JsonObject, JsonSchema
-from registry.models import Tool, ToolVersion
+from registry.models import Package, Tool, ToolVersion
+
+GOVERNED = ("bindings", "env")
+"""Settings of a package that people decided on: which export a declared tool is, what it reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,11 +76,16 @@ def snapshot_of(tool: Tool) -> JsonObject:
             "integrity": package.integrity,
             "artifact": package.artifact,
             "env": package.env,
-            **({"settings": package.settings} if package.settings else {}),
+            **({"settings": loaded} if (loaded := _how_loaded(package)) else {}),
         }
         if package
         else None,
     }
+
+
+def _how_loaded(package: Package) -> JsonObject:
+    """Return the package's settings but for what was decided about it here (`GOVERNED`)."""
+    return {name: value for name, value in package.settings.items() if name not in GOVERNED}
 
 
 def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.views import network, packages, sandbox, tools
+from registry.views import mending, network, packages, sandbox, tools
 
 app_name = "registry"
 urlpatterns = [
@@ -13,5 +13,8 @@ urlpatterns = [
     path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
     path("sandbox/", sandbox.sandbox_status, name="sandbox_status"),
+    path("packages/<uuid:package_id>/repair/", mending.package_repair_view, name="package_repair"),
+    path("packages/<uuid:package_id>/env/", mending.package_env, name="package_env"),
+    path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.filters import MINE, ToolFilters
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models.tool import HealthState, ToolKind, Visibility
 from registry.schema_forms import FormField, form_fields
 
 TYPE_WORDS = {
@@ -114,7 +114,7 @@ def filter_chips(filters: ToolFilters) -> dict[str, list[Chip]]:
     """Return the chips of each filter, by the filter's label; pressing one again takes it away."""
     return {
         "Kind": _chips(filters, "kind", ToolKind.choices),
-        "Health": _chips(filters, "health", Health.choices),
+        "Health": _chips(filters, "health", HealthState.choices),
         "Shared with": [
             *_chips(filters, "visibility", Visibility.choices),
             *_chips(filters, "owner", [(MINE, "Made by me")]),

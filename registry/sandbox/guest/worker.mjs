@@ -9,10 +9,13 @@
 // `denied_hosts` lists as `host:port` what the package asked for and may not reach; an error has it
 // in its `data`.
 //
+// An error's `data.missing_env` names the keys that were looked for in vain during the request.
+//
 // A process serves one caller and is then killed, so what a package does to this file's globals
 // harms nobody but itself. The functions below are taken before the package can replace them.
 
 import { deniedHosts, watchNetwork } from "./network.mjs";
+import { missedVariables, watchEnvironment } from "./environment.mjs";
 import { findTool, toolkit } from "./tools.mjs";
 
 const MAX_LOG_CHARACTERS = 8_192;
@@ -158,13 +161,14 @@ let asked = null;
 
 function failure(id, error) {
   const code = error instanceof Refusal ? error.code : CODE.toolFailed;
-  const data = { denied_hosts: deniedHosts(error) };
+  const data = { denied_hosts: deniedHosts(error), missing_env: missedVariables() };
   return `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error), data } })}\n`;
 }
 
 async function answer({ id, method, params }) {
   asked = id;
   let line;
+  missedVariables(); // those of an earlier request are not this one's
   try {
     line = `{"jsonrpc":"2.0","id":${id},"result":${await METHODS[method](params)}}\n`;
   } catch (error) {
@@ -183,6 +187,7 @@ globalThis.addEventListener("error", ({ error }) => {
 
 divertOutput();
 watchNetwork();
+watchEnvironment();
 let pending = "";
 for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
   const lines = (pending + text).split("\n");
