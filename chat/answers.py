@@ -1,10 +1,11 @@
 """What a tool call gave: for the model, for the record and for the page."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from config.lib.jsontext import shortened, size_of, storable
+from config.lib.masking import Masker
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolError
 from registry.results import Failed, ToolResult
@@ -55,6 +56,12 @@ class Answer:
         """Return the answer to a call that reached no tool."""
         error.tool = error.tool or tool
         return cls(status="failed", value=storable(error.as_dict()))
+
+    def masked(self, masker: Masker) -> "Answer":
+        """Return the answer without the secrets that a masker knows."""
+        return replace(
+            self, value=masker.value(self.value), details=masker.value(storable(self.details))
+        )
 
     def for_model(self) -> str:
         """Return the JSON text that the model reads, shortened to its budget."""

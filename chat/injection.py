@@ -9,6 +9,7 @@ from agents.access import linked_tools, linked_toolset
 from agents.models import Agent, AgentTool
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
+from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, model_schema
 from config.lib.errors import DomainError
@@ -33,8 +34,11 @@ SHOWN_REJECTED = 5
 class Toolbox:
     """The tools of one turn. It grows when a search finds more; it never shrinks."""
 
-    def __init__(self, agent: Agent, context: CallContext) -> None:
+    def __init__(
+        self, agent: Agent, context: CallContext, secrecy: Secrecy | None = None
+    ) -> None:
         self._agent = agent
+        self._secrecy = secrecy
         self._context = context
         self._lock = Lock()
         self._searched: dict[frozenset[str], list[str]] = {}
@@ -93,7 +97,12 @@ class Toolbox:
         except ToolError as error:
             return Answer.failed(error, tool=name)
         context = self._context.derive(progress=progress)
-        return Answer.of(await in_tool_thread(invoke, spec, arguments, context))
+        return await in_tool_thread(self._called, spec, arguments, context)
+
+    def _called(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Answer:
+        """Call a tool; its answer holds nothing that this conversation keeps secret."""
+        answer = Answer.of(invoke(spec, arguments, context))
+        return answer.masked(self._secrecy.look()) if self._secrecy else answer
 
     def _linked(self) -> Toolset:
         try:

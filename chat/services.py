@@ -14,6 +14,7 @@ from chat.errors import TurnOpen
 from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
+from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
 from chat.variables import variables_remember
 from config.lib.errors import InvalidInput
@@ -62,16 +63,24 @@ def message_send(
     """Save a message and start the turn that answers it, as soon as the message is committed.
 
     `env` are variables for the tools of this conversation; they are kept sealed and apart from it.
+    A value that is known, in `env` or stored, is kept out of the message.
     Raises InvalidInput for an empty or too long message and TurnOpen while an answer is under way.
     """
+    secrecy = Secrecy(conversation)
     content = _checked_content(content)
     agent = agent_visible_to(conversation.user, conversation.agent.slug)
     turns_close_stale(conversation.pk)
     with transaction.atomic():
-        turn = _turn_open(conversation, agent, content)
-        variables_remember(conversation.pk, env or {})
+        variables_remember(conversation, env or {})
+        turn = _turn_open(conversation, agent, secrecy.look().text(content))
         transaction.on_commit(partial(turn_start, turn.pk))
     return turn
+
+
+def turn_retry(turn: Turn) -> Turn:
+    """Send the message of a turn that is over again; what it lacked may be there by now."""
+    said = Message.objects.get(turn=turn, role=Role.USER)
+    return message_send(turn.conversation, content=said.content)
 
 
 def turn_stop(turn: Turn) -> None:

@@ -112,6 +112,7 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
+    "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 6 * 3600.0},
 }
 
@@ -207,12 +208,18 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
+TURN_MEANS = "chat.means.of_turn"
+"""Dotted path of `CallContext → CallContext`: what the conversation of its `turn_id` adds."""
+
 TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 """Kind of tool that people make → dotted path of the class that makes it."""
 
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
+
+CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_HOURS", "12"))
+"""How long a value that was set for one conversation is kept."""
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {

@@ -29,6 +29,15 @@ def no_env(names: Sequence[str]) -> Mapping[str, str]:
     return {}
 
 
+def env_with(given: Mapping[str, str], stored: Env) -> Env:
+    """Return the function that answers from `given`, and for all other names from `stored`."""
+
+    def read(names: Sequence[str]) -> Mapping[str, str]:
+        return {**stored(names), **{name: given[name] for name in names if name in given}}
+
+    return read
+
+
 def ignore_progress(note: JsonObject) -> None:
     """Drop a progress note."""
 
@@ -51,6 +60,8 @@ class CallContext:
     an empty set means that only tools without required scopes may run.
     `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
     code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
+    `given` are values that came with the call and win over stored ones; `env` answers with them
+    already, and a run that goes on in another process takes them along, sealed.
     """
 
     user: User
@@ -67,7 +78,12 @@ class CallContext:
     run_step_id: UUID | None = None
     parent_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
     depth: int = 0
+
+    def with_given(self, given: Mapping[str, str]) -> "CallContext":
+        """Return a copy in which these values win over the stored ones."""
+        return self.derive(given=given, env=env_with(given, self.env)) if given else self
 
     def derive(self, **changes: Any) -> "CallContext":
         """Return a copy with some circumstances changed."""

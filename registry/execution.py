@@ -6,9 +6,11 @@ round the checks: permission → approval → arguments → credentials → exec
 
 import logging
 import time
+import traceback
 from collections.abc import Callable
 
-from config.lib.jsontext import mask, shortened, size_of, storable
+from config.lib.jsontext import shortened, size_of, storable
+from config.lib.masking import Masker
 from config.lib.types import JsonObject, JsonValue
 from registry import health
 from registry.context import CallContext
@@ -24,6 +26,7 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
 from registry.models.invocation import Outcome
+from registry.models.tool import ToolKind
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -37,6 +40,9 @@ LARGEST_OUTPUT = 1_000_000
 LARGEST_RECORD = 64_000
 """Bytes of arguments or output that an invocation row keeps; more is kept as a preview."""
 
+COMPOSITE = frozenset({ToolKind.SEQUENCE.value, ToolKind.CODE.value})
+"""Kinds that call other tools: each of those calls takes its own variables from the context."""
+
 
 def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolResult:
     """Call a tool and record the call; never raise for anything the tool or the caller did.
@@ -45,7 +51,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     completed with the schema's defaults.
     """
     started = time.monotonic()
-    env: JsonObject = {}
+    masker = Masker(context.given.values())
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
@@ -53,19 +59,24 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
-        answer = executor_for(spec.kind).execute(spec, checked, _narrowed(context, standing, env))
+        masker = Masker([*env.values(), *context.given.values()])
+        narrowed = _narrowed(spec, context, standing, env, masker)
+        answer = executor_for(spec.kind).execute(spec, checked, narrowed)
         details = answer.details
-        output = _usable(answer, env)
+        output = _usable(answer, masker)
     except ToolError as problem:
         error = problem
     except Exception as problem:  # the boundary: a tool's bug must not end the turn or the run
-        logger.exception("%s failed unexpectedly", spec.label)
+        # not logger.exception: the words of the exception may repeat a secret
+        logger.error(
+            "%s failed unexpectedly\n%s", spec.label, masker.text(traceback.format_exc())
+        )
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
-        error = _told(error, spec, env)
-        details = error.extra.pop("details", details)
+        error, details = _told(error, spec, masker, details)
+    details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
-    row = _record(spec, arguments, context, env, output, error, duration_ms)
+    row = _record(spec, arguments, context, masker, output, error, duration_ms)
     if error is None:
         health.record_success(spec, standing)
         return Succeeded(
@@ -117,18 +128,29 @@ def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
     return {name: value for name, value in values.items() if value}
 
 
-def _narrowed(context: CallContext, standing: Standing | None, env: JsonObject) -> CallContext:
+def _narrowed(
+    spec: ToolSpec,
+    context: CallContext,
+    standing: Standing | None,
+    env: JsonObject,
+    masker: Masker,
+) -> CallContext:
     """Leave of the circumstances what this one tool may know, and add what it may reach."""
+
+    def progress(note: JsonObject) -> None:
+        context.progress(masker.value(storable(note)))
+
     hosts = tuple(standing.allowed_hosts or ()) if standing else ()
-    return context.derive(env=_only(env), allowed_hosts=hosts)
+    context = context.derive(allowed_hosts=hosts, progress=progress if masker else context.progress)
+    return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
 def _only(env: JsonObject) -> Callable[..., JsonObject]:
     return lambda names: {name: env[name] for name in names if name in env}
 
 
-def _usable(answer: Output, env: JsonObject) -> JsonValue:
-    output = mask(storable(answer.value), env.values())
+def _usable(answer: Output, masker: Masker) -> JsonValue:
+    output = masker.value(storable(answer.value))
     if (size := size_of(output)) > LARGEST_OUTPUT:
         raise OutputRejected(
             f"The answer has {size:,} bytes; at most {LARGEST_OUTPUT:,} are accepted.",
@@ -137,23 +159,26 @@ def _usable(answer: Output, env: JsonObject) -> JsonValue:
     return output
 
 
-def _told(error: ToolError, spec: ToolSpec, env: JsonObject) -> ToolError:
-    """Name the tool in the error and put secrets that its words repeat out of sight."""
+def _told(
+    error: ToolError, spec: ToolSpec, masker: Masker, details: JsonObject | None
+) -> tuple[ToolError, JsonObject | None]:
+    """Name the tool in the error and put secrets that its words repeat out of sight.
+
+    Returns the error and the details that it brought, which stand beside it from here on.
+    """
+    details = error.extra.pop("details", details)
     error.tool = error.tool or spec.label
-    error.message = str(mask(storable(error.message), env.values()))
-    error.hint = str(mask(storable(error.hint), env.values()))
-    details = error.extra.pop("details", None)
-    error.extra = mask(storable(error.extra), env.values())
-    if details is not None:
-        error.extra["details"] = details
-    return error
+    error.message = masker.text(str(storable(error.message)))
+    error.hint = masker.text(str(storable(error.hint)))
+    error.extra = masker.value(storable(error.extra))
+    return error, details
 
 
 def _record(
     spec: ToolSpec,
     arguments: JsonValue,
     context: CallContext,
-    env: JsonObject,
+    masker: Masker,
     output: JsonValue,
     error: ToolError | None,
     duration_ms: int,
@@ -171,7 +196,7 @@ def _record(
         phase=error.phase if error else "execute",
         error_code=error.code if error else "",
         error=error.as_dict() if error else None,
-        arguments=shortened(mask(storable(arguments), env.values()), LARGEST_RECORD),
+        arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
         output=shortened(output, LARGEST_RECORD),
         duration_ms=duration_ms,
     )

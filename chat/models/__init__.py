@@ -1,6 +1,7 @@
 from chat.models.conversation import Conversation
 from chat.models.message import Message
+from chat.models.secret import ConversationSecret
 from chat.models.turn import Turn
 from chat.models.turn_event import TurnEvent
 
-__all__ = ["Conversation", "Message", "Turn", "TurnEvent"]
+__all__ = ["Conversation", "ConversationSecret", "Message", "Turn", "TurnEvent"]

@@ -104,10 +104,6 @@ class StreamMask:
         self._masker = masker
         self._held = ""
 
-    def renew(self, masker: Masker) -> None:
-        """Mask other secrets from now on."""
-        self._masker = masker
-
     def take(self, text: str) -> str:
         """Take the next piece; return what can be shown by now."""
         text = self._masker.text(self._held + text)
