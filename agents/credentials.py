@@ -38,10 +38,10 @@ def require_variable(name: str, value: str) -> None:
         )
 
 
-def revealed(name: str, sealed: bytes) -> str:
+def revealed(name: str, sealed: bytes | None) -> str:
     """Open the sealed value of a variable, or raise CredentialUnreadable."""
     try:
-        return open_sealed(sealed)
+        return open_sealed(sealed or b"")
     except NotOpenedError:
         raise CredentialUnreadable(
             f"{name} cannot be decrypted: its key is no longer among OUTFITTER_ENCRYPTION_KEYS.",

@@ -34,9 +34,7 @@ SHOWN_REJECTED = 5
 class Toolbox:
     """The tools of one turn. It grows when a search finds more; it never shrinks."""
 
-    def __init__(
-        self, agent: Agent, context: CallContext, secrecy: Secrecy | None = None
-    ) -> None:
+    def __init__(self, agent: Agent, context: CallContext, secrecy: Secrecy | None = None) -> None:
         self._agent = agent
         self._secrecy = secrecy
         self._context = context

@@ -11,7 +11,7 @@ def of_turn(context: CallContext) -> CallContext:
     It goes by the reference alone, so that the calls of a sequence, in another process, have the
     values that the conversation has at that moment. A conversation that was deleted adds nothing.
     """
-    turn = Turn.objects.filter(pk=context.turn_id).first()
+    turn = Turn.objects.filter(pk=context.turn_id).first() if context.turn_id else None
     if turn is None:
         return context
     return context.derive(env=env_with_variables(turn.conversation_id, context.env))

@@ -62,6 +62,7 @@ class CallCard(Part):
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
     found: Found | None = None
+    turn_id: str = ""
 
 
 @dataclass
@@ -161,7 +162,9 @@ class TurnView:
         return [Change(card, new=False)]
 
     def _call(self, call_id: str, name: str, arguments: JsonValue) -> Change:
-        self._calls[call_id] = card = CallCard(name=name, arguments=arguments)
+        self._calls[call_id] = card = CallCard(
+            name=name, arguments=arguments, turn_id=str(self.turn_id)
+        )
         return self._add(card)
 
     def _progressed(self, note: JsonObject) -> list[Change]:

@@ -41,6 +41,15 @@ def turns_of(conversation: Conversation, *, before: int | None = None) -> list[T
     return list(reversed(latest))
 
 
+def turn_of_person(user: User, turn_id: UUID) -> Turn:
+    """Return a turn of one of a person's conversations, or raise NotFound."""
+    related = ("conversation__agent__owner", "conversation__user")
+    turn = Turn.objects.filter(pk=turn_id, conversation__user=user).select_related(*related).first()
+    if turn is None:
+        raise NotFound("There is no such turn among yours.", "Reload the conversation.")
+    return turn
+
+
 def turn_of(user: User, conversation_id: UUID, turn_id: UUID) -> Turn:
     """Return a turn of one of a person's conversations with its messages, or raise NotFound."""
     turn = (

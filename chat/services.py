@@ -1,24 +1,29 @@
 """Every change that a person makes to a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from agents.credentials import env_of
 from agents.models import Agent
 from agents.selectors import agent_visible_to
+from agents.services import credential_set
 from chat.errors import TurnOpen
 from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
-from chat.variables import variables_remember
+from chat.variables import env_with_variables, variables_remember
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
+
+ValueScope = Literal["conversation", "agent", "me"]
 
 LONGEST_MESSAGE = 100_000
 LONGEST_TITLE = 120
@@ -75,6 +80,27 @@ def message_send(
         turn = _turn_open(conversation, agent, secrecy.look().text(content))
         transaction.on_commit(partial(turn_start, turn.pk))
     return turn
+
+
+def values_set(conversation: Conversation, values: Mapping[str, str], *, keep: ValueScope) -> None:
+    """Store values that a tool lacked: for the conversation, its agent or the person.
+
+    Raises InvalidInput for a bad name or value and NotAllowed for somebody else's agent.
+    """
+    if keep == "conversation":
+        variables_remember(conversation, values)
+        return
+    agent = conversation.agent if keep == "agent" else None
+    with transaction.atomic():
+        for name, value in values.items():
+            credential_set(conversation.user, name=name, value=value, agent=agent)
+
+
+def names_unset(conversation: Conversation, names: Sequence[str]) -> list[str]:
+    """Return those of the variables for which a call in this conversation would find no value."""
+    stored = env_of(conversation.user, conversation.agent)
+    values = env_with_variables(conversation.pk, stored)(names)
+    return [name for name in names if not values.get(name)]
 
 
 def turn_retry(turn: Turn) -> Turn:

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-import traceback
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from functools import cache
@@ -31,6 +30,7 @@ from chat.secrecy import Secrecy
 from chat.threads import in_thread
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
+from config.lib.masking import log_failure
 from config.lib.types import JsonObject
 from registry.models.invocation import Caller
 
@@ -136,9 +136,7 @@ async def _carried_out(
     except DomainError as error:
         return TurnStatus.FAILED, secrecy.masker.value(storable(error.as_dict()))
     except Exception:  # the boundary: the person is told that it is not their fault
-        # not logger.exception: the words of the exception may repeat a secret
-        told = secrecy.masker.text(traceback.format_exc())
-        logger.error("Turn %s broke\n%s", turn.pk, told)
+        log_failure(logger, secrecy.masker, "Turn %s broke", turn.pk)
         return TurnStatus.FAILED, TurnBroken().as_dict()
     finally:
         cancel.set()
@@ -148,9 +146,7 @@ async def _carried_out(
     return TurnStatus.COMPLETED, None
 
 
-async def _work(
-    turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: threading.Event
-) -> None:
+async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: threading.Event) -> None:
     await recorder.started(turn.model)
     toolbox, said = await in_thread(_equipped, turn, secrecy, cancel)
     content = said[-1]["content"]

@@ -6,11 +6,10 @@ round the checks: permission → approval → arguments → credentials → exec
 
 import logging
 import time
-import traceback
 from collections.abc import Callable
 
 from config.lib.jsontext import shortened, size_of, storable
-from config.lib.masking import Masker
+from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health
 from registry.context import CallContext
@@ -67,10 +66,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     except ToolError as problem:
         error = problem
     except Exception as problem:  # the boundary: a tool's bug must not end the turn or the run
-        # not logger.exception: the words of the exception may repeat a secret
-        logger.error(
-            "%s failed unexpectedly\n%s", spec.label, masker.text(traceback.format_exc())
-        )
+        log_failure(logger, masker, "%s failed unexpectedly", spec.label)
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
         error, details = _told(error, spec, masker, details)

@@ -4,7 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from chat.models import Conversation, Message, Turn
+from chat.models import Conversation, ConversationSecret, Message, Turn
 from chat.models.message import Role
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
@@ -80,6 +80,25 @@ class StartSerializer(serializers.Serializer[Conversation]):
 
     agent = serializers.CharField(help_text="The agent's slug.")
     title = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class VariableSerializer(serializers.ModelSerializer[ConversationSecret]):
+    """A variable of a conversation; its value is never shown."""
+
+    expiresAt = serializers.DateTimeField(source="expires_at", read_only=True)
+
+    class Meta:
+        model = ConversationSecret
+        fields = ("name", "expiresAt")
+
+
+class VariablesSerializer(serializers.Serializer[ConversationSecret]):
+    """Values for the tools of a conversation."""
+
+    env = serializers.DictField(
+        child=serializers.CharField(max_length=10_000, trim_whitespace=False),
+        help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
+    )
 
 
 class SendSerializer(serializers.Serializer[Turn]):

@@ -9,6 +9,7 @@ from chat.demo import is_demo
 from chat.models import Conversation
 from chat.rendering import shown_turn
 from chat.turns import turns_close_stale
+from chat.variables import variables_of
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
 
@@ -36,6 +37,7 @@ def conversation_page(
         "running": next((shown.turn for shown in turns if shown.is_open), None),
         "model": model,
         "is_demo": is_demo(model),
+        "variables": variables_of(conversation),
         "error": error,
         "content": content,
     }

@@ -9,6 +9,8 @@ tool gets only the variables it declares.
 
 import html
 import json
+import logging
+import traceback
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
@@ -115,6 +117,11 @@ class StreamMask:
         """Return what was held back, at the end of the text."""
         rest, self._held = self._masker.text(self._held), ""
         return rest
+
+
+def log_failure(logger: logging.Logger, masker: Masker, words: str, *parts: object) -> None:
+    """Log the exception that is being handled: its words, too, may repeat a secret."""
+    logger.error(f"{words}\n%s", *parts, masker.text(traceback.format_exc()))
 
 
 def mask(value: JsonValue, secrets: Iterable[str]) -> JsonValue:
