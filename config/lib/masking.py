@@ -145,6 +145,10 @@ def _forms(secret: str) -> Iterator[str]:
         spelt = mark.join(["", *pairs] if mark in "%\\x" else pairs)
         yield from (spelt, spelt.upper() if mark != "\\x" else spelt)
     yield "".join(f"\\u{ord(character):04x}" for character in secret)
+    for comma in (",", ", "):
+        yield comma.join(map(str, data))
+        yield comma.join(f'"{character}"' for character in secret)
+        yield comma.join(f"'{character}'" for character in secret)
     if len(secret) >= SHORTEST_RECODED:
         yield secret[::-1]
         for encode in (b64encode, urlsafe_b64encode):
