@@ -32,6 +32,8 @@ class Answer:
     value: JsonValue
     duration_ms: int = 0
     details: JsonObject | None = None
+    artifact: JsonObject | None = None
+    """Under which name the whole output is kept: `{id, name, version, size, media_type}`."""
 
     @classmethod
     def of(cls, result: ToolResult) -> "Answer":
@@ -63,17 +65,28 @@ class Answer:
             self, value=masker.value(self.value), details=masker.value(storable(self.details))
         )
 
+    def with_artifact(self, artifact: JsonObject) -> "Answer":
+        """Return the answer with where its whole output is kept."""
+        details = {**(self.details or {}), "artifact": artifact}
+        return replace(self, artifact=artifact, details=details)
+
     def for_model(self) -> str:
         """Return the JSON text that the model reads, shortened to its budget."""
         key = "output" if self.status == "succeeded" else "error"
         text = json.dumps({"status": self.status, key: self.value}, ensure_ascii=False)
-        if len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
+        if self.artifact is None and len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
             return text
         preview = json.dumps(self.value, ensure_ascii=False).encode("utf-8", "replace")
         note = (
             f"The {key} has {len(preview):,} bytes; only its start is shown. Ask the tool for less "
             "(a page, a filter, fewer fields) if the rest matters."
         )
+        if kept := self.artifact:
+            note = (
+                f"The output has {kept['size']:,} bytes and is kept as the artifact "
+                f"{kept['name']}, version {kept['version']}; only its start is shown. To hand all "
+                f"of it to a tool, write «artifact_content:{kept['name']}» in a text argument."
+            )
         # half of the budget, because escaping the preview again may double it
         start = preview[: (MODEL_BUDGET - FRAME) // 2].decode("utf-8", "ignore")
         return json.dumps(

@@ -9,6 +9,7 @@ from agents.access import linked_tools, linked_toolset
 from agents.models import Agent, AgentTool
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
+from chat.artifacts import kept_if_large
 from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, model_schema
@@ -99,8 +100,16 @@ class Toolbox:
 
     def _called(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Answer:
         """Call a tool; its answer holds nothing that this conversation keeps secret."""
-        answer = Answer.of(invoke(spec, arguments, context))
-        return answer.masked(self._secrecy.look()) if self._secrecy else answer
+        result = invoke(spec, arguments, context)
+        answer = Answer.of(result)
+        if self._secrecy is None:
+            return answer
+        return kept_if_large(
+            answer.masked(self._secrecy.look()),
+            tool=spec.wire_name,
+            conversation_id=self._secrecy.conversation.pk,
+            invocation_id=result.invocation_id,
+        )
 
     def _linked(self) -> Toolset:
         try:

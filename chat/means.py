@@ -1,5 +1,6 @@
 """What a conversation adds to the circumstances of the calls that are made in it."""
 
+from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.variables import env_with_variables
 from registry.context import CallContext
@@ -14,4 +15,7 @@ def of_turn(context: CallContext) -> CallContext:
     turn = Turn.objects.filter(pk=context.turn_id).first() if context.turn_id else None
     if turn is None:
         return context
-    return context.derive(env=env_with_variables(turn.conversation_id, context.env))
+    return context.derive(
+        env=env_with_variables(turn.conversation_id, context.env),
+        artifacts=ConversationArtifacts(turn.conversation_id),
+    )

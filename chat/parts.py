@@ -63,6 +63,7 @@ class CallCard(Part):
     logs: list[JsonObject] = field(default_factory=list)
     found: Found | None = None
     turn_id: str = ""
+    artifact: JsonObject | None = None
 
 
 @dataclass
@@ -185,6 +186,7 @@ class TurnView:
         card.duration_ms = record.get("duration_ms")
         card.run_id = details.get("run_id", card.run_id)
         card.logs = details.get("logs") or []
+        card.artifact = details.get("artifact")
         if found := details.get("found"):
             card.found = Found(id=f"{card.id}-found", found=found)
         if log := details.get("log"):

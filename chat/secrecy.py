@@ -15,14 +15,14 @@ class Secrecy:
     """
 
     def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
+        self.conversation = conversation
         self._lock = Lock()
         self._known: frozenset[str] = frozenset()
         self.masker = Masker(())
 
     def look(self) -> Masker:
         """Read anew what there is to keep, and return what masks it."""
-        values = {value for value in known_in(self._conversation) if len(value) >= SHORTEST_RECODED}
+        values = {value for value in known_in(self.conversation) if len(value) >= SHORTEST_RECODED}
         with self._lock:
             if not values <= self._known:
                 self._known |= values

@@ -218,6 +218,9 @@ TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
 
+ARTIFACT_THRESHOLD_BYTES = int(os.environ.get("OUTFITTER_ARTIFACT_THRESHOLD_BYTES", "16000"))
+"""An output over this size is kept as an artifact of the conversation; the model gets its start."""
+
 CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_HOURS", "12"))
 """How long a value that was set for one conversation is kept."""
 

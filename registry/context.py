@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -22,6 +22,24 @@ Denied = Callable[[UUID], bool]
 
 Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
+
+
+class Artifacts(Protocol):
+    """What the conversation around a call keeps under names."""
+
+    def read(self, name: str, version: int | None = None) -> str:
+        """Return an artifact's text, of the latest version unless one is named.
+
+        Raises ArtifactNotFound.
+        """
+
+    def save(
+        self, name: str, data: bytes, media_type: str, *, invocation_id: UUID | None = None
+    ) -> JsonObject:
+        """Keep the next version of an artifact; return `{id, name, version, size, media_type}`.
+
+        Raises a DomainError when it is too large.
+        """
 
 
 def no_env(names: Sequence[str]) -> Mapping[str, str]:
@@ -61,7 +79,8 @@ class CallContext:
     `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
     code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
     `given` are values that came with the call and win over stored ones; `env` answers with them
-    already, and a run that goes on in another process takes them along, sealed.
+    already, and a run that goes on in another process takes them along, sealed. `artifacts` are
+    those of the conversation that the call belongs to, if it belongs to one.
     """
 
     user: User
@@ -78,6 +97,7 @@ class CallContext:
     run_step_id: UUID | None = None
     parent_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()
+    artifacts: Artifacts | None = None
     given: Mapping[str, str] = field(default_factory=dict, repr=False)
     depth: int = 0
 

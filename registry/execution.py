@@ -1,7 +1,7 @@
 """The one door through which every tool is called.
 
 Chat, sequence steps, the tool page and the REST API all call `invoke`, so that no path goes
-round the checks: permission → approval → arguments → credentials → executor → record.
+round the checks: permission → approval → arguments → credentials → embeds → executor → record.
 """
 
 import logging
@@ -13,8 +13,10 @@ from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health
 from registry.context import CallContext
+from registry.embeds import ReadArtifact, resolve_embeds
 from registry.errors import (
     ApprovalDenied,
+    ArtifactNotFound,
     InvalidArguments,
     MissingCredential,
     OutputRejected,
@@ -59,6 +61,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
         masker = Masker([*env.values(), *context.given.values()])
+        checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
         narrowed = _narrowed(spec, context, standing, env, masker)
         answer = executor_for(spec.kind).execute(spec, checked, narrowed)
         details = answer.details
@@ -122,6 +125,18 @@ def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
             missing=missing,
         )
     return {name: value for name, value in values.items() if value}
+
+
+def _reader(context: CallContext) -> ReadArtifact:
+    def read(name: str, version: int | None) -> str:
+        if context.artifacts is None:
+            raise ArtifactNotFound(
+                "Only a conversation has artifacts, and this call belongs to none.",
+                "Write the text itself.",
+            )
+        return context.artifacts.read(name, version)
+
+    return read
 
 
 def _narrowed(

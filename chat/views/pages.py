@@ -5,6 +5,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from chat import selectors
+from chat.artifacts import artifacts_of
 from chat.demo import is_demo
 from chat.models import Conversation
 from chat.rendering import shown_turn
@@ -38,6 +39,7 @@ def conversation_page(
         "model": model,
         "is_demo": is_demo(model),
         "variables": variables_of(conversation),
+        "artifacts": artifacts_of(conversation),
         "error": error,
         "content": content,
     }
