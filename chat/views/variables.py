@@ -115,6 +115,7 @@ def _panel(
     context = {
         "conversation": conversation,
         "variables": variables_of(conversation),
+        "in_use": True,
         "variable_error": error,
         "variable_name": name,
     }
