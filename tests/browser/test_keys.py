@@ -76,9 +76,10 @@ def test_a_missing_key_is_set_in_its_card_and_the_message_tried_again(
 
     names.get_by_role("button", name="Remove EXA_API_KEY").click()
     expect(names).to_have_count(0)
+    page.get_by_text("Set or replace one").click()
     page.get_by_label("Name", exact=True).fill("my key")
     page.get_by_label("Value", exact=True).fill("x")
-    page.get_by_role("button", name="Set or replace").click()
+    page.get_by_role("button", name="Set", exact=True).click()
     expect(page.locator("#variables")).to_contain_text("is not a variable name")
 
 
