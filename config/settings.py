@@ -114,6 +114,7 @@ CELERY_BEAT_SCHEDULE = {
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
+    "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
 # --- People ----------------------------------------------------------------------------------
@@ -208,12 +209,21 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
+TURN_MEANS = "chat.means.of_turn"
+"""Dotted path of `CallContext → CallContext`: what the conversation of its `turn_id` adds."""
+
 TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 """Kind of tool that people make → dotted path of the class that makes it."""
 
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
+
+ARTIFACT_THRESHOLD_BYTES = int(os.environ.get("OUTFITTER_ARTIFACT_THRESHOLD_BYTES", "16000"))
+"""An output over this size is kept as an artifact of the conversation; the model gets its start."""
+
+CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_HOURS", "12"))
+"""How long a value that was set for one conversation is kept."""
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {

@@ -99,6 +99,20 @@ class InvalidArguments(ToolError):
     default_hint = "Correct the named fields and call the tool again."
 
 
+class InvalidEmbed(InvalidArguments):
+    """An embed in the arguments cannot be worked out."""
+
+    code = "invalid_embed"
+    default_hint = "Correct the embed, or write the value itself."
+
+
+class ArtifactNotFound(InvalidArguments):
+    """There is no such artifact here."""
+
+    code = "artifact_not_found"
+    default_hint = "Use one of the artifacts of this conversation."
+
+
 class ToolInputRejected(ToolError):
     """The tool rejected its input."""
 

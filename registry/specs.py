@@ -47,6 +47,14 @@ class ToolSpec:
     env: tuple[EnvVariable, ...]
 
     @property
+    def raw_string_args(self) -> tuple[str, ...]:
+        """Return the arguments in which «…» is left as it stands."""
+        if self.kind == "code":
+            return ("code",)
+        settings = (self.package or {}).get("settings") or {}
+        return tuple(settings.get("raw_string_args") or ())
+
+    @property
     def label(self) -> str:
         """Return the name a person knows it by: `package::export`, or the wire name."""
         if self.package and self.kind != "builtin":
