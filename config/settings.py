@@ -207,6 +207,7 @@ SPECTACULAR_SETTINGS = {
 TOOL_EXECUTORS = {
     "builtin": "registry.executors.builtin.BuiltinExecutor",
     "npm": "registry.executors.npm.NpmExecutor",
+    "api": "registry.executors.api.ApiExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""
@@ -217,7 +218,10 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
-TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
+TOOL_AUTHORS = {
+    "sequence": "sequences.authoring.SequenceAuthor",
+    "api": "registry.api_tools.ApiAuthor",
+}
 """Kind of tool that people make → dotted path of the class that makes it."""
 
 # --- Outgoing requests -----------------------------------------------------------------------

@@ -24,9 +24,18 @@ Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
 
 
+CallerToken = Callable[[], str | None]
+"""Return the OAuth access token that the caller came with; None for any other caller."""
+
+
 def no_env(names: Sequence[str]) -> Mapping[str, str]:
     """Hold no variables."""
     return {}
+
+
+def no_token() -> str | None:
+    """Hold no token."""
+    return None
 
 
 def ignore_progress(note: JsonObject) -> None:
@@ -59,6 +68,7 @@ class CallContext:
     env: Env = no_env
     denied: Denied = nothing_denied
     presets: Presets = no_presets
+    caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None
