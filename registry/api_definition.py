@@ -134,8 +134,9 @@ class ApiProblem(NamedTuple):
 
 
 class ApiInvalid(InvalidInput):
-    """The tool is not valid."""
+    """The HTTP tool is not valid."""
 
+    code = "invalid_api_definition"
     default_hint = "Correct the named fields and save again."
 
     def __init__(self, problems: list[ApiProblem]) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import httpx
 
-from config.lib.addresses import canonical_host
+from config.lib.addresses import HIGHEST_PORT, canonical_host
 from config.lib.types import JsonSchema, JsonValue
 from registry.api_definition import (
     HEADER_NAME,
@@ -79,9 +79,10 @@ def _url_problems(url: str, schema: JsonSchema) -> Iterator[ApiProblem]:
 def _readable(origin: str) -> bool:
     try:
         url = httpx.URL(origin)
-        return bool(canonical_host(url.raw_host.decode("ascii"))) and url.port != 0
+        named = canonical_host(url.raw_host.decode("ascii"))
     except (httpx.InvalidURL, ValueError):
         return False
+    return bool(named) and (url.port is None or 0 < url.port <= HIGHEST_PORT)
 
 
 def _host_problem(expression: str, schema: JsonSchema) -> str:
