@@ -23,6 +23,9 @@ LARGEST_ANSWER = 10_000_000
 MOST_ENTRIES = 50
 LONGEST_TEMPLATE = 20_000
 
+NO_INPUT: JsonObject = {"type": "object", "properties": {}, "additionalProperties": False}
+"""The input schema of a tool that takes nothing."""
+
 EnvName = Annotated[str, Field(pattern=ENV_NAME)]
 
 

@@ -7,6 +7,7 @@ from django.contrib.auth.models import Group, User
 from config.lib.jsontext import clean_text, size_of, storable
 from config.lib.types import JsonObject, JsonValue
 from registry.api_definition import (
+    NO_INPUT,
     ApiDefinition,
     ApiInvalid,
     ApiProblem,
@@ -29,8 +30,6 @@ from registry.services import tool_delete, tool_write
 
 LARGEST_DEFINITION = 100_000
 """Bytes of JSON that a definition, and an input schema, may have."""
-
-NO_INPUT = {"type": "object", "properties": {}, "additionalProperties": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +122,7 @@ class ApiAuthor:
             "name": "",
             "description": "",
             "definition": {},
-            "inputSchema": NO_INPUT,
+            "inputSchema": dict(NO_INPUT),
             "visibility": Visibility.PRIVATE.value,
             "team": None,
         }
