@@ -13,9 +13,9 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, NO_INPUT, ApiProble
 from registry.models import Tool
 from registry.models.tool import Visibility
 
-BODIES = (("", "None"), ("json", "JSON"), ("form", "Form fields"), ("text", "Text"))
+BODIES = (("none", "None"), ("json", "JSON"), ("form", "Form fields"), ("text", "Text"))
 SIGN_INS = (
-    ("", "None"),
+    ("none", "None"),
     ("bearer", "Bearer token"),
     ("basic", "User name and password"),
     ("header", "Key in a header"),
@@ -52,6 +52,13 @@ FIELD_OF = {
 PLAIN = {"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 
 
+class NeededField(forms.CharField):
+    """Text that is needed where its field is shown; the service says so, with all else."""
+
+    def validate(self, value: str) -> None:
+        """Accept an empty text for now."""
+
+
 class LinesField(forms.CharField):
     """`name: value`, one a line."""
 
@@ -75,9 +82,10 @@ class JsonField(forms.CharField):
 class ApiToolForm(forms.Form):
     """All that makes up an HTTP tool; the rules live in `registry.api_tools`."""
 
-    name = forms.CharField(required=False, label="Name")
-    description = forms.CharField(
-        required=False,
+    use_required_attribute = False
+
+    name = NeededField(label="Name")
+    description = NeededField(
         help_text="What it does and when to use it: a model chooses its tools by this.",
         widget=forms.Textarea(attrs={"rows": 3}),
     )
@@ -86,9 +94,8 @@ class ApiToolForm(forms.Form):
         help_text="A JSON Schema of the arguments. Describe each, for the model to fill it well.",
     )
     method = forms.ChoiceField(choices=[(name, name) for name in METHODS])
-    url = forms.CharField(
+    url = NeededField(
         label="URL",
-        required=False,
         help_text="{{ args.name }} stands for an argument. The host is fixed.",
         widget=forms.TextInput(
             attrs={"placeholder": "https://api.example.com/v1/cities/{{ args.city }}", **PLAIN}
@@ -100,9 +107,8 @@ class ApiToolForm(forms.Form):
         help_text="One a line, name: value. A line whose argument is not given is left out.",
     )
     headers = LinesField(required=False, help_text="One a line, Name: value. No keys or passwords.")
-    body_type = forms.ChoiceField(choices=BODIES, required=False, label="Body")
-    body = forms.CharField(
-        required=False,
+    body_type = forms.ChoiceField(choices=BODIES, label="Body")
+    body = NeededField(
         label="Content of the body",
         help_text='JSON such as {"days": "{{ args.days }}"}, or lines of name: value, or text.',
         widget=forms.Textarea(attrs={"rows": 5, "class": "code-input", **PLAIN}),
@@ -112,21 +118,18 @@ class ApiToolForm(forms.Form):
         label="Content type",
         widget=forms.TextInput(attrs={"placeholder": "text/plain; charset=utf-8", **PLAIN}),
     )
-    auth_type = forms.ChoiceField(choices=SIGN_INS, required=False, label="How it signs in")
-    auth_env = forms.CharField(
-        required=False,
+    auth_type = forms.ChoiceField(choices=SIGN_INS, label="How it signs in")
+    auth_env = NeededField(
         label="Variable with the key",
         help_text="Whoever calls the tool sets its value under Credentials.",
         widget=forms.TextInput(attrs={"placeholder": "ACME_API_KEY", **PLAIN}),
     )
-    auth_username = forms.CharField(
-        required=False,
+    auth_username = NeededField(
         label="User name",
         help_text="As it is, or $NAME for a variable that has it.",
         widget=forms.TextInput(attrs=PLAIN),
     )
-    auth_name = forms.CharField(
-        required=False,
+    auth_name = NeededField(
         label="Name of the header or parameter",
         widget=forms.TextInput(attrs={"placeholder": "X-Api-Key", **PLAIN}),
     )
@@ -236,10 +239,10 @@ def initial_of(tool: Tool | None) -> JsonObject:
         "url": definition.get("url", ""),
         "query": _lines(definition.get("query", {})),
         "headers": _lines(definition.get("headers", {})),
-        "body_type": body.get("type", ""),
+        "body_type": body.get("type", "none"),
         "body": _body_text(body),
         "content_type": body.get("contentType", ""),
-        "auth_type": auth.get("type", ""),
+        "auth_type": auth.get("type", "none"),
         "auth_env": auth.get("env", ""),
         "auth_username": f"${named}" if named else auth.get("username", ""),
         "auth_name": auth.get("name", ""),
@@ -281,7 +284,7 @@ def json_of(text: str) -> JsonValue:
 
 
 def _body(data: Mapping[str, Any]) -> JsonObject | None:
-    if not data["body_type"]:
+    if data["body_type"] == "none":
         return None
     body = {"type": data["body_type"], "value": data["body_value"]}
     if data["body_type"] == "text" and data["content_type"]:
@@ -292,7 +295,7 @@ def _body(data: Mapping[str, Any]) -> JsonObject | None:
 def _auth(data: Mapping[str, Any]) -> JsonObject | None:
     kind, user = data["auth_type"], data["auth_username"]
     match kind:
-        case "":
+        case "none":
             return None
         case "oauth_caller":
             return {"type": kind}

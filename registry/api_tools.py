@@ -1,5 +1,6 @@
 """HTTP tools that people make: checked, saved, published, deleted."""
 
+import re
 from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import Group, User
@@ -94,14 +95,28 @@ def _checked(author: User, fields: ApiFields) -> ApiDefinition:
         ApiProblem("$.inputSchema" + problem.path[1:], problem.message)
         for problem in check_schema(schema)
     ]
+    inputs = schema if isinstance(schema, dict) else {}
     try:
         definition = parse(fields.definition)
     except ApiInvalid as error:
-        raise ApiInvalid([*problems, *error.problems]) from None
-    problems += rule_problems(definition, schema if isinstance(schema, dict) else {})
+        rest = _problems_of_the_rest(fields.definition, error.problems, inputs)
+        raise ApiInvalid([*problems, *error.problems, *rest]) from None
+    problems += rule_problems(definition, inputs)
     if problems:
         raise ApiInvalid(list(dict.fromkeys(problems)))
     return definition
+
+
+def _problems_of_the_rest(
+    given: JsonValue, known: list[ApiProblem], inputs: JsonObject
+) -> list[ApiProblem]:
+    """Check the parts that are well shaped, so that everything wrong is told at once."""
+    places = [re.split(r"[.[]", problem.path) for problem in known]  # $, definition, part, …
+    misshapen = {place[2] for place in places if len(place) > len(("$", "definition"))}
+    if not isinstance(given, dict) or "url" in misshapen or "url" not in given:
+        return []
+    well_shaped = {name: value for name, value in given.items() if name not in misshapen}
+    return list(rule_problems(parse(well_shaped), inputs))
 
 
 def _size_problems(fields: ApiFields) -> list[ApiProblem]:

@@ -49,13 +49,24 @@ def test_everything_that_is_wrong_is_told_at_once(client):
     body = {
         **BODY,
         "description": "",
-        "definition": {"url": "ftp://x", "auth": {"type": "bearer"}, "more": 1},
+        "definition": {
+            "url": "ftp://x",
+            "auth": {"type": "bearer"},
+            "query": {"q": "{{ args.town }}"},
+            "more": 1,
+        },
     }
     answer = send(client, "post", TOOLS, body)
     assert answer.status_code == 400
     assert answer.json()["code"] == "invalid_api_definition"
     paths = {problem["path"] for problem in answer.json()["extra"]["problems"]}
-    assert paths == {"$.description", "$.definition.auth.env", "$.definition.more"}
+    assert paths == {
+        "$.description",
+        "$.definition.auth.env",
+        "$.definition.more",
+        "$.definition.url",
+        "$.definition.query.q",
+    }
 
 
 @pytest.mark.parametrize(

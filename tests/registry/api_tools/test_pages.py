@@ -88,7 +88,7 @@ def test_the_form_makes_a_tool_and_leads_to_its_page(client, alice):
 @pytest.mark.parametrize(
     ("changes", "auth"),
     [
-        ({"auth_type": ""}, None),
+        ({"auth_type": "none"}, None),
         ({"auth_type": "bearer"}, {"type": "bearer", "env": "ACME_KEY"}),
         ({"auth_type": "oauth_caller"}, {"type": "oauth_caller"}),
         (
@@ -114,7 +114,7 @@ def test_each_sign_in_is_kept_and_shown_again(client, changes, auth):
 @pytest.mark.parametrize(
     ("changes", "body"),
     [
-        ({"body_type": ""}, None),
+        ({"body_type": "none"}, None),
         (
             {"body_type": "form", "body": "a: 1\nb: {{ args.city }}"},
             {"type": "form", "value": {"a": "1", "b": "{{ args.city }}"}},
