@@ -24,6 +24,7 @@ from registry.api_templates import (
     path_problem,
     plain_argument,
     split_url,
+    steps_up,
     template_problems,
 )
 
@@ -72,7 +73,7 @@ def _url_problems(url: str, schema: JsonSchema) -> Iterator[ApiProblem]:
         yield _at("url", "This names no host that can be asked.")
     elif re.search(r"[\x00-\x20\x7f\\]", parts.path + parts.query):
         yield _at("url", "A blank, a backslash or a control character must be written as %20 etc.")
-    elif {".", ".."} & set(parts.path.split("/")):
+    elif any(map(steps_up, parts.path.split("/"))):
         yield _at("url", "Write the path without “.” and “..”.")
 
 

@@ -11,22 +11,50 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
-import jmespath
 from jmespath.exceptions import JMESPathError
+from jmespath.parser import Parser
 
 from config.lib.types import JsonObject, JsonValue
-from registry.errors import InvalidArguments
+from registry.builtins.json_bounds import BoundedInterpreter, weighed
+from registry.errors import InvalidArguments, ToolInputRejected
 
 EXPRESSION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
 LONGEST_EXPRESSION = 500
 HOST_PART = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
 """What an argument may put into the name of a host."""
 
+SLIPS = (
+    JMESPathError,
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+)
+"""What the library raises for some well-formed expressions."""
+
 _ARGUMENT = re.compile(r"\s*args\.([A-Za-z_][A-Za-z0-9_]*)\s*")
 _MARK = re.compile("\ue000([0-9]+)\ue001")
 _URL = re.compile(r"(?P<origin>https?://[^/?#]*)(?P<path>/[^?#]*)?(?:\?(?P<query>[^#]*))?")
 
-Arguments = Mapping[str, Any]
+
+class Given:
+    """A call's arguments, asked by expressions that share one bound on time and memory."""
+
+    def __init__(self, arguments: Mapping[str, Any]) -> None:
+        self._data = {"args": arguments}
+        self._interpreter = BoundedInterpreter()
+
+    def value(self, expression: str) -> JsonValue:
+        """Return what an expression gives; None where there is nothing."""
+        try:
+            query = Parser().parse(expression.strip()).parsed
+            return weighed(self._interpreter.visit(query, self._data))
+        except ToolInputRejected:
+            raise not_fitting(expression, "takes too long to work out, or gives too much") from None
+        except SLIPS as error:
+            raise not_fitting(expression, f"has no value here: {str(error)[:120]}") from None
 
 
 class Omitted:
@@ -75,8 +103,8 @@ def path_problem(expression: str) -> str:
     if len(expression) > LONGEST_EXPRESSION:
         return f"An expression is longer than {LONGEST_EXPRESSION} characters."
     try:
-        jmespath.compile(expression.strip())
-    except (JMESPathError, RecursionError):
+        Parser().parse(expression.strip())
+    except SLIPS:
         return f"“{expression.strip()[:80]}” cannot be read as JMESPath."
     return ""
 
@@ -114,7 +142,7 @@ def split_url(template: str) -> UrlParts | None:
     return UrlParts(match["origin"], match["path"] or "/", match["query"] or "", expressions)
 
 
-def render_url(template: str, arguments: Arguments) -> tuple[str, str, str]:
+def render_url(template: str, given: Given) -> tuple[str, str, str]:
     """Return origin, path and query; raise InvalidArguments when a value does not fit there."""
     parts = split_url(template)
     if parts is None:
@@ -123,7 +151,7 @@ def render_url(template: str, arguments: Arguments) -> tuple[str, str, str]:
     def filled(text: str, escape: Callable[[str, str], str]) -> str:
         def value(match: re.Match[str]) -> str:
             expression = parts.expressions[int(match[1])]
-            return escape(expression, _needed(expression, arguments))
+            return escape(expression, _needed(expression, given))
 
         return _MARK.sub(value, text)
 
@@ -131,30 +159,30 @@ def render_url(template: str, arguments: Arguments) -> tuple[str, str, str]:
     return filled(parts.origin, _host_part), path, filled(parts.query, _escaped)
 
 
-def render_text(template: str, arguments: Arguments) -> str | Omitted:
+def render_text(template: str, given: Given) -> str | Omitted:
     """Fill a text; OMITTED when it is one expression only and that gives nothing."""
-    value = render_value(template, arguments)
+    value = render_value(template, given)
     return value if isinstance(value, Omitted) else as_text(value)
 
 
-def render_value(template: str, arguments: Arguments) -> Any:
+def render_value(template: str, given: Given) -> Any:
     """Fill a text; one that is a single expression gives its value as it is, or OMITTED."""
     if match := EXPRESSION.fullmatch(template.strip()):
-        value = _evaluate(match[1], arguments)
+        value = given.value(match[1])
         return OMITTED if value is None else value
-    return EXPRESSION.sub(lambda match: _needed(match[1], arguments), template)
+    return EXPRESSION.sub(lambda match: _needed(match[1], given), template)
 
 
-def render_json(value: JsonValue, arguments: Arguments) -> JsonValue:
+def render_json(value: JsonValue, given: Given) -> JsonValue:
     """Fill the texts of a JSON value; a key whose value is OMITTED goes, an item becomes null."""
     match value:
         case str():
-            return render_value(value, arguments)
+            return render_value(value, given)
         case dict():
-            filled = {key: render_json(inner, arguments) for key, inner in value.items()}
+            filled = {key: render_json(inner, given) for key, inner in value.items()}
             return {key: inner for key, inner in filled.items() if inner is not OMITTED}
         case list():
-            items = [render_json(inner, arguments) for inner in value]
+            items = [render_json(inner, given) for inner in value]
             return [None if item is OMITTED else item for item in items]
         case _:
             return value
@@ -173,18 +201,11 @@ def not_fitting(expression: str, why: str) -> InvalidArguments:
     return InvalidArguments(f"The request cannot be made: {told} {why}.", problems=problems)
 
 
-def _needed(expression: str, arguments: Arguments) -> str:
-    value = _evaluate(expression, arguments)
+def _needed(expression: str, given: Given) -> str:
+    value = given.value(expression)
     if value is None:
         raise not_fitting(expression, "is needed")
     return as_text(value)
-
-
-def _evaluate(expression: str, arguments: Arguments) -> JsonValue:
-    try:
-        return jmespath.search(expression.strip(), {"args": arguments})
-    except (JMESPathError, TypeError, ValueError, ArithmeticError, RecursionError) as error:
-        raise not_fitting(expression, f"has no value here: {str(error)[:120]}") from None
 
 
 def _escaped(expression: str, value: str) -> str:
@@ -199,9 +220,14 @@ def _host_part(expression: str, value: str) -> str:
     return value
 
 
+def steps_up(segment: str) -> bool:
+    """Tell whether a path segment means this folder or the one above."""
+    return segment.replace("%2E", ".").replace("%2e", ".") in (".", "..")
+
+
 def _segment(segment: str) -> str:
     """Refuse what a server would read as “the folder above”, however it is put together."""
-    if segment.replace("%2E", ".").replace("%2e", ".") in (".", ".."):
+    if steps_up(segment):
         raise InvalidArguments(
             "The request cannot be made: an argument would change its path.",
             "Send a value other than “.” or “..”.",

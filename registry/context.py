@@ -58,6 +58,7 @@ class CallContext:
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
+    `caller_token` gives the caller's own OAuth access token, for services of the same trust domain.
     `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
     code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
     """

@@ -163,7 +163,7 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
 
 
 class ToolDetailSerializer(ToolSerializer):
-    """A tool with the steps of a sequence."""
+    """A tool with its definition: a sequence's steps, or the request of an HTTP tool."""
 
     definition = serializers.DictField(allow_null=True, read_only=True)
 
@@ -235,7 +235,9 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField(max_length=120)
     description = serializers.CharField(required=False, allow_blank=True)
-    type = serializers.CharField(required=False, help_text="sequence, unless told otherwise")
+    type = serializers.CharField(
+        required=False, help_text="sequence, unless told otherwise; or api"
+    )
     visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()

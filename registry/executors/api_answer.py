@@ -12,12 +12,12 @@ from http import HTTPStatus
 from typing import NoReturn
 
 import httpx
-from jmespath.exceptions import JMESPathError
 from jmespath.parser import Parser
 
 from config.lib.jsontext import mask
 from config.lib.types import JsonObject, JsonValue
 from registry.api_definition import ApiDefinition
+from registry.api_templates import SLIPS
 from registry.builtins.json_bounds import BoundedInterpreter, weighed
 from registry.errors import (
     OutputRejected,
@@ -131,8 +131,7 @@ def _mapped(path: str, value: JsonValue) -> JsonValue:
             "The response path takes too long on this answer, or selects too much.",
             "Write a simpler path, or ask the service for less.",
         ) from None
-    except (JMESPathError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError,
-            RecursionError) as problem:  # fmt: skip
+    except SLIPS as problem:
         raise OutputRejected(
             f"The response path does not fit the answer: {' '.join(str(problem).split())[:200]}",
             "Look at a whole answer of the service and correct the path.",

@@ -22,6 +22,7 @@ from registry.api_definition import (
 )
 from registry.api_templates import (
     OMITTED,
+    Given,
     Omitted,
     as_text,
     render_json,
@@ -52,10 +53,11 @@ class Prepared:
 
 def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str, str]) -> Prepared:
     """Return the request; raise InvalidArguments for an argument that it cannot carry."""
-    pairs = _pairs(definition.query, arguments)
+    given = Given(arguments)
+    pairs = _pairs(definition.query, given)
     secrets = set(env.values())
     secrets |= {quote(value, safe="") for value in secrets}
-    headers = _headers(definition, arguments)
+    headers = _headers(definition, given)
     authorization = ""
     match definition.auth:
         case BearerAuth(env=name):
@@ -68,8 +70,8 @@ def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str,
             headers[header] = prefix + _sendable(env, name)
         case QueryAuth(env=name, name=parameter):
             pairs.append((parameter, env[name]))
-    content = _content(definition, arguments, headers)
-    url = _url(definition, arguments, pairs)
+    content = _content(definition, given, headers)
+    url = _url(definition, given, pairs)
     ready = Prepared(httpx.Request(definition.method, url, headers=headers, content=content))
     ready.secrets |= secrets | {urlencode({"": value})[1:] for value in env.values()}
     if authorization:
@@ -77,8 +79,8 @@ def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str,
     return ready
 
 
-def _url(definition: ApiDefinition, arguments: JsonObject, pairs: Pairs) -> httpx.URL:
-    origin, path, query = render_url(definition.url, arguments)
+def _url(definition: ApiDefinition, given: Given, pairs: Pairs) -> httpx.URL:
+    origin, path, query = render_url(definition.url, given)
     query = "&".join(part for part in (query, urlencode(pairs, quote_via=quote)) if part)
     try:
         url, meant = httpx.URL(f"{origin}{path}{'?' if query else ''}{query}"), httpx.URL(origin)
@@ -91,11 +93,11 @@ def _url(definition: ApiDefinition, arguments: JsonObject, pairs: Pairs) -> http
     return url
 
 
-def _pairs(templates: Mapping[str, str], arguments: JsonObject) -> Pairs:
+def _pairs(templates: Mapping[str, str], given: Given) -> Pairs:
     """Fill a query or a form; a list becomes the same name several times."""
     pairs: Pairs = []
     for name, template in templates.items():
-        value = render_value(template, arguments)
+        value = render_value(template, given)
         if value is OMITTED:
             continue
         values = value if isinstance(value, list) else [value]
@@ -103,10 +105,10 @@ def _pairs(templates: Mapping[str, str], arguments: JsonObject) -> Pairs:
     return pairs
 
 
-def _headers(definition: ApiDefinition, arguments: JsonObject) -> httpx.Headers:
+def _headers(definition: ApiDefinition, given: Given) -> httpx.Headers:
     headers = httpx.Headers(USUAL_HEADERS)
     for name, template in definition.headers.items():
-        value = render_text(template, arguments)
+        value = render_text(template, given)
         if isinstance(value, Omitted):
             continue
         if not SENDABLE.fullmatch(value):
@@ -118,20 +120,18 @@ def _headers(definition: ApiDefinition, arguments: JsonObject) -> httpx.Headers:
     return headers
 
 
-def _content(
-    definition: ApiDefinition, arguments: JsonObject, headers: httpx.Headers
-) -> bytes | None:
+def _content(definition: ApiDefinition, given: Given, headers: httpx.Headers) -> bytes | None:
     match definition.body:
         case None:
             return None
         case JsonBody(value=template):
-            kind, value = "application/json", render_json(template, arguments)
+            kind, value = "application/json", render_json(template, given)
             text = "" if value is OMITTED else json.dumps(value, ensure_ascii=False)
         case FormBody(value=templates):
             kind = "application/x-www-form-urlencoded"
-            text = urlencode(_pairs(templates, arguments))
+            text = urlencode(_pairs(templates, given))
         case TextBody(value=template, content_type=kind):
-            filled = render_text(template, arguments)
+            filled = render_text(template, given)
             text = "" if isinstance(filled, Omitted) else filled
     headers.setdefault("Content-Type", kind)
     return text.encode()

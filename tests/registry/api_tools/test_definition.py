@@ -84,6 +84,7 @@ def test_a_misshapen_part_is_told_at_its_place(part, path, told):
         ("https://example.com:{{ args.days }}/", "host must be fixed"),
         ("https://example.com/a b", "written as %20"),
         ("https://example.com/a/../b", "without “.”"),
+        ("https://example.com/a/%2E./b", "without “.”"),
         ("https://example.com/{{ args.city }", "not closed"),
         ("https://example.com/{{ }}", "is empty"),
         ("https://example.com/{{ args. }}", "cannot be read"),

@@ -160,3 +160,11 @@ def test_a_credential_that_no_header_can_hold_is_refused_without_repeating_it():
     with pytest.raises(UpstreamAuth, match="value of K") as caught:
         request({"auth": {"type": "bearer", "env": "K"}}, {"id": 1}, {"K": "s3cret\n"})
     assert "s3cret" not in str(caught.value.as_dict())
+
+
+@pytest.mark.parametrize(
+    "expression", ["args" + " | [@, @]" * 40, "args.a" + " | join('', [@, @])" * 20]
+)
+def test_an_expression_that_doubles_without_end_is_stopped(expression):
+    with pytest.raises(InvalidArguments, match="takes too long"):
+        request({"query": {"q": f"{{{{ {expression} }}}}"}}, {"id": 1, "a": "x" * 100})
