@@ -42,6 +42,10 @@ class Artifacts(Protocol):
         """
 
 
+CallerToken = Callable[[], str | None]
+"""Return the OAuth access token that the caller came with; None for any other caller."""
+
+
 def no_env(names: Sequence[str]) -> Mapping[str, str]:
     """Hold no variables."""
     return {}
@@ -54,6 +58,11 @@ def env_with(given: Mapping[str, str], stored: Env) -> Env:
         return {**stored(names), **{name: given[name] for name in names if name in given}}
 
     return read
+
+
+def no_token() -> str | None:
+    """Hold no token."""
+    return None
 
 
 def ignore_progress(note: JsonObject) -> None:
@@ -76,6 +85,7 @@ class CallContext:
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
+    `caller_token` gives the caller's own OAuth access token, for services of the same trust domain.
     `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
     code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
     `given` are values that came with the call and win over stored ones; `env` answers with them
@@ -89,6 +99,7 @@ class CallContext:
     env: Env = no_env
     denied: Denied = nothing_denied
     presets: Presets = no_presets
+    caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None

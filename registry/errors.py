@@ -343,7 +343,32 @@ class UpstreamUnreachable(ToolError):
     default_hint = "Try again later."
 
 
-class UpstreamAuth(ToolError):
+class SearchTimeout(ToolError):
+    """The search for tools did not end in time."""
+
+    code = "search_timeout"
+    health = Fault.NONE
+    phase = "search"
+    default_hint = "Search again in a moment, in fewer words."
+
+
+class HostRefused(ToolError):
+    """The tool may not reach this host."""
+
+    code = "host_refused"
+    health = Fault.NONE
+    status = HTTPStatus.FORBIDDEN
+
+
+class UpstreamError(ToolError):
+    """The service behind the tool answered with an error."""
+
+    code = "upstream_error"
+    health = Fault.NONE
+    default_hint = "Read the service's answer; correct the arguments, or try again later."
+
+
+class UpstreamAuth(UpstreamError):
     """The service behind the tool refused the key that was sent."""
 
     code = "upstream_auth"
@@ -352,10 +377,18 @@ class UpstreamAuth(ToolError):
     default_hint = "See under Credentials that the key is right and still valid, then try again."
 
 
-class SearchTimeout(ToolError):
-    """The search for tools did not end in time."""
+class UpstreamRateLimited(UpstreamError):
+    """The service behind the tool takes no more requests at the moment."""
 
-    code = "search_timeout"
+    code = "upstream_rate_limited"
+    health = Fault.UPSTREAM
+    default_hint = "Wait a while, then try again."
+
+
+class ResponseTooLarge(OutputRejected):
+    """The service answered with more than is taken."""
+
+    code = "response_too_large"
+    actor = "owner"
     health = Fault.NONE
-    phase = "search"
-    default_hint = "Search again in a moment, in fewer words."
+    default_hint = "Ask the service for less: a page, a filter or fewer fields."

@@ -6,15 +6,18 @@ from functools import partial
 from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import User
-from django.db import transaction
+from django.contrib.auth.models import Group, User
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
-from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject, JsonSchema
 from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
+from registry.models.tool import Visibility
 from registry.quality import quality_of
 from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
@@ -59,6 +62,42 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
         author=author,
         reason=reason,
     )
+
+
+def tool_write(
+    tool: Tool,
+    *,
+    author: User,
+    name: str,
+    description: str,
+    definition: JsonObject,
+    input_schema: JsonSchema,
+    visibility: str,
+    team: Group | None,
+) -> Tool:
+    """Save what a person made of their own tool, checked before, and publish its next version.
+
+    A public tool waits for review after every change of what it does, because that is no longer
+    what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
+    """
+    before = canonical_digest(snapshot_of(tool))
+    if tool.title != name:
+        tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
+    tool.title, tool.description = name, description
+    tool.definition, tool.input_schema = definition, storable(input_schema)
+    became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
+    tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
+    changed = canonical_digest(snapshot_of(tool)) != before
+    if (changed or became_public) and tool.review_status != ReviewStatus.QUARANTINED:
+        tool.review_status = ReviewStatus.CANDIDATE
+    try:
+        with transaction.atomic():
+            tool_publish(tool, author=author)
+    except IntegrityError:
+        raise Conflict(
+            f"Somebody has just taken the name {tool.wire_name}.", "Save again."
+        ) from None
+    return tool
 
 
 def tool_delete(tool: Tool) -> None:

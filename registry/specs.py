@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from config.lib.types import JsonObject, JsonSchema
+from registry.api_definition import variables_of
 from registry.models import Package, Tool, ToolVersion
 
 GOVERNED = ("bindings", "env")
@@ -101,6 +102,9 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
     snapshot = dict(version.snapshot)
     package = snapshot.pop("package")
     env = package.pop("env", []) if package else []
+    declared = {item["name"]: item for item in env}
+    for name in variables_of(snapshot.get("definition") or {}):
+        declared.setdefault(name, {"name": name, "description": "For the sign-in of its requests."})
     return ToolSpec(
         tool_id=version.tool_id,
         version=version.number,
@@ -113,7 +117,7 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
                 description=item.get("description") or "",
                 required=item.get("required", True),
             )
-            for item in env
+            for item in declared.values()
         ),
         **{**snapshot, "required_scopes": frozenset(snapshot["required_scopes"])},
     )

@@ -1,10 +1,13 @@
 from django.urls import path
 
-from registry.views import mending, network, packages, sandbox, tools
+from registry.views import api_tools, mending, network, packages, sandbox, tools
 
 app_name = "registry"
 urlpatterns = [
     path("tools/", tools.tool_list, name="tool_list"),
+    path("tools/new/api", api_tools.api_tool_create, name="api_tool_create"),
+    path("tools/<uuid:tool_id>/edit/api", api_tools.api_tool_edit, name="api_tool_edit"),
+    path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
     path("packages/", packages.package_list, name="package_list"),

@@ -203,7 +203,10 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
 
 
 class ToolDetailSerializer(ToolSerializer):
-    """A tool with the steps of a sequence; `missingEnv` are the variables you have not set."""
+    """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
+
+    `missingEnv` are the variables that you have not set.
+    """
 
     definition = serializers.DictField(allow_null=True, read_only=True)
     missingEnv = serializers.ListField(
@@ -278,7 +281,9 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField(max_length=120)
     description = serializers.CharField(required=False, allow_blank=True)
-    type = serializers.CharField(required=False, help_text="sequence, unless told otherwise")
+    type = serializers.CharField(
+        required=False, help_text="sequence, unless told otherwise; or api"
+    )
     visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()

@@ -25,6 +25,7 @@ from registry.results import Failed, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
 from registry.views.display import (
+    asked_by,
     filter_chips,
     parameters_of,
     pretty,
@@ -132,6 +133,7 @@ def _context(
         "tool": tool,
         "note": health_note(tool),
         "mending": mending_of(tool.package, request.user, tool),
+        "asks": asked_by(tool),
         "parameters": parameters_of(tool.input_schema),
         "schema": pretty(tool.input_schema),
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
