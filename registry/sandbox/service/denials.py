@@ -57,7 +57,8 @@ def explained(error: ServiceError, told: Iterable[str], egress: Egress | None) -
     if seen.unreachable:
         message = f"The tool could not reach {_facts(seen.unreachable)}"
         hosts = list(seen.unreachable)
-        return ServiceError("upstream_unreachable", message, hosts=hosts, said=error.message)
+        extra = {**error.extra, "hosts": hosts, "said": error.message}
+        return ServiceError("upstream_unreachable", message, **extra)
     if seen.exhausted:
         error.hint = error.hint or "The call moved more bytes than one may; ask for less at a time."
     return error
@@ -70,6 +71,7 @@ def _denied(error: ServiceError, hosts: list[str]) -> ServiceError:
         f"The tool tried to reach {names} over the network, which it may not.",
         f"A reviewer can allow {names} under “Network” on the page of the package; "
         "it holds from the next call on.",
+        **error.extra,
         hosts=hosts,
         said=error.message,
     )
@@ -80,6 +82,7 @@ def _forbidden(error: ServiceError, forbidden: dict[str, str]) -> ServiceError:
         "network_denied",
         f"The tool may not reach {_facts(forbidden)}",
         "An operator can allow the address with SANDBOX_NET_ALLOW.",
+        **error.extra,
         hosts=list(forbidden),
         said=error.message,
     )

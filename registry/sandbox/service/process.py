@@ -40,10 +40,10 @@ MEMORY_SIGNS = ("out of memory", "memory allocation of", "Out of memory", "OutOf
 class GuestFailure(Exception):
     """The guest answered a request with an error."""
 
-    def __init__(self, code: int, message: str, data: dict[str, Any] | None = None) -> None:
+    def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
         self.code = code
         self.message = message
-        self.data = data or {}
+        self.data = data
         super().__init__(message)
 
 

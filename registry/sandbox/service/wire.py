@@ -6,7 +6,7 @@ that sent it is killed.
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from registry.sandbox.service.limits import MAX_INTEGER_DIGITS, MAX_JSON_DEPTH
@@ -45,12 +45,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error answer to a request; `data` is what the guest added to it, an object."""
+    """The error answer to a request; `data` is whatever object the guest sent with it."""
 
     id: int
     code: int
     message: str
-    data: dict[str, Any] = field(default_factory=dict)
+    data: dict[str, Any]
 
 
 Message = Notification | Answer | Failure
@@ -94,10 +94,10 @@ def _answer(message: dict[str, Any], size: int) -> Answer | Failure:
         raise Violation("an error that is not an error object")
     if not isinstance(error.get("message"), str):
         raise Violation("an error without a message")
-    data = error.get("data", {})
-    if not isinstance(data, dict):
-        raise Violation("an error whose data is no object")
-    return Failure(request_id, error["code"], error["message"], data)
+    data = error.get("data")
+    return Failure(
+        request_id, error["code"], error["message"], data if isinstance(data, dict) else {}
+    )
 
 
 def parse_json(line: bytes) -> Any:

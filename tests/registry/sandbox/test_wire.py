@@ -55,7 +55,6 @@ def test_an_answer_an_error_and_a_notification_are_read() -> None:
         line(id=1, error={"code": "1", "message": ""}),
         line(id=1, error={"code": True, "message": ""}),
         line(id=1, error={"code": 1, "message": None}),
-        line(id=1, error={"code": 1, "message": "", "data": ["a.example:443"]}),
         line(id=1, method="tool", params={}),
         line(method="log"),
         line(method="log", params=[]),
