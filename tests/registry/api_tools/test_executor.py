@@ -126,7 +126,7 @@ def test_a_refused_sign_in_is_the_owners_to_mend(call, web, status):
     web.on("/x", lambda it: it.answer(status=status))
     told = error(call(), "upstream_auth")
     assert told.actor == "owner"
-    assert "credential" in told.hint
+    assert "Credentials" in told.hint
 
 
 @pytest.mark.parametrize(("header", "wait"), [("7", 7), ("never", None), ("9" * 20, 86_400)])
