@@ -281,9 +281,7 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField(max_length=120)
     description = serializers.CharField(required=False, allow_blank=True)
-    type = serializers.CharField(
-        required=False, help_text="sequence, unless told otherwise; or api"
-    )
+    type = serializers.CharField(required=False, help_text="sequence (where none is told) or api")
     visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()
