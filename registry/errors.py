@@ -200,6 +200,7 @@ class NetworkDenied(ToolError):
     """The tool tried to reach a host that it may not."""
 
     code = "network_denied"  # `extra.hosts` lists them as `host:port`
+    health = Fault.NONE
     status = HTTPStatus.FORBIDDEN
     default_hint = "Ask a reviewer to allow the host on the page of the package."
 

@@ -117,7 +117,10 @@ def sandbox_service() -> str:
         details = "; ".join(f"{check['name']}: {check['detail']}" for check in failed)
         fixes = "; ".join(check["fix"] for check in failed if check["fix"])
         raise Trouble(f"Its self-test failed: {details}", fixes or "See the lines of its log.")
-    return f"It answers; isolation: {status['tier']}, store: {status['store']}."
+    return (
+        f"It answers; isolation: {status['tier']}, store: {status['store']}, memory for tools: "
+        f"{status['memory']['budget'] >> 20} MB. {status['cgroup']['detail']}"
+    )
 
 
 def model() -> str:

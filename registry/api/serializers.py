@@ -68,7 +68,7 @@ class PackageImportSerializer(serializers.Serializer[Any]):
     version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
 
 
-class VariableSerializer(serializers.Serializer[Any]):
+class DeclaredVariableSerializer(serializers.Serializer[Any]):
     """A variable that a package's tools may read."""
 
     name = serializers.CharField(max_length=100)
@@ -81,7 +81,7 @@ class VariableSerializer(serializers.Serializer[Any]):
 class PackagePatchSerializer(serializers.Serializer[Any]):
     """What is decided of a package: the variables that it may read, added to those it declares."""
 
-    env = VariableSerializer(many=True, allow_empty=False)
+    env = DeclaredVariableSerializer(many=True, allow_empty=False)
 
 
 class PackageRepairSerializer(serializers.Serializer[Any]):

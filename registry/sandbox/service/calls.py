@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -180,9 +180,10 @@ async def call(
     """
     started = time.monotonic()
     seconds = min(request.seconds, MAX_CALL_SECONDS)
+    alike = replace(request, arguments={})  # what is kept to make spares with holds no arguments
     lease = pool.lease(
         spare_key(package, request),
-        lambda: _loaded(runtime, package, request),
+        lambda: _loaded(runtime, package, alike),
         label=package.name,
         group=package.folder.name,
     )
