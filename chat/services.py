@@ -20,7 +20,7 @@ from chat.models.turn import OPEN, TurnStatus
 from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
 from chat.variables import env_with_variables, variables_remember
-from config.lib.errors import InvalidInput
+from config.lib.errors import InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 
 ValueScope = Literal["conversation", "agent", "me"]
@@ -105,7 +105,9 @@ def names_unset(conversation: Conversation, names: Sequence[str]) -> list[str]:
 
 def turn_retry(turn: Turn) -> Turn:
     """Send the message of a turn that is over again; what it lacked may be there by now."""
-    said = Message.objects.get(turn=turn, role=Role.USER)
+    said = Message.objects.filter(turn=turn, role=Role.USER).first()
+    if said is None:
+        raise NotFound("There is no message to try again.", "Write it anew.")
     return message_send(turn.conversation, content=said.content)
 
 

@@ -14,7 +14,13 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from agents.credentials import CredentialUnreadable, known_values, require_variable, revealed
+from agents.credentials import (
+    ENV_NAME,
+    CredentialUnreadable,
+    known_values,
+    require_variable,
+    revealed,
+)
 from chat.models import Conversation, ConversationSecret
 from config.lib.errors import InvalidInput
 from config.lib.sealing import seal
@@ -55,7 +61,8 @@ def variables_remember(conversation: Conversation, values: Mapping[str, str]) ->
 
 def variable_forget(conversation: Conversation, name: str) -> None:
     """Remove a variable from a conversation, with the values that it had before."""
-    ConversationSecret.objects.filter(conversation=conversation, name=name).delete()
+    if ENV_NAME.fullmatch(name):
+        ConversationSecret.objects.filter(conversation=conversation, name=name).delete()
 
 
 def variables_of(conversation: Conversation) -> QuerySet[ConversationSecret]:

@@ -31,11 +31,12 @@ def variable_set(request: SignedInRequest, conversation_id: UUID) -> HttpRespons
     conversation = selectors.conversation_of(request.user, conversation_id)
     form = VariableForm(request.POST)
     form.is_valid()
-    values = {form.cleaned_data["name"].strip(): form.cleaned_data["value"]}
+    name = form.cleaned_data.get("name", "")
     try:
+        values = {name: form.cleaned_data.get("value", "")}
         services.values_set(conversation, values, keep="conversation")
     except DomainError as error:
-        return _panel(request, conversation, error, name=form.cleaned_data["name"])
+        return _panel(request, conversation, error, name=name)
     return _panel(request, conversation)
 
 

@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from agents.services import credential_set
 from agents.tokens import token_create
+from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.models.turn import TurnStatus
 from registry.models import ImportJob
@@ -153,6 +154,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     )
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
+    artifact = ConversationArtifacts(turn.conversation_id).save("a.txt", b"a", "text/plain")
     return {
         "owner": owner,
         "tool_id": sequence.pk,
@@ -160,6 +162,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "slug": agent.slug,
         "conversation_id": conversation.pk,
         "turn_id": turn.pk,
+        "artifact_id": artifact["id"],
+        "name": "EXA_API_KEY",
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
