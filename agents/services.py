@@ -1,6 +1,5 @@
 """Every change of agents, their tools and credentials."""
 
-import re
 from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
@@ -10,12 +9,13 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
-from agents.credentials import seal
+from agents.credentials import require_variable
 from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
 from agents.models.agent_tool import Approval
-from config.lib.errors import InvalidInput, NotFound
+from config.lib.errors import InvalidInput, NotAllowed, NotFound
 from config.lib.jsontext import storable
+from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.loading import load_spec
 from registry.selectors import tools_usable_by
@@ -33,8 +33,6 @@ EDITABLE = frozenset(
         "visibility",
     }
 )
-ENV_NAME = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
-LONGEST_SECRET = 10_000
 RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using"})
 """Slugs that are pages under `/agents/`."""
 
@@ -127,14 +125,11 @@ def tools_set(agent: Agent, tool_ids: Iterable[UUID]) -> None:
 def credential_set(owner: User, *, name: str, value: str, agent: Agent | None = None) -> Credential:
     """Store a secret under an environment name, for all of a person's agents or for one."""
     name = name.strip()
-    if not ENV_NAME.fullmatch(name):
-        raise InvalidInput(
-            f"“{name[:100]}” is not a variable name.",
-            "Use capital letters, digits and underscores, as in EXA_API_KEY.",
-        )
-    if not value or len(value) > LONGEST_SECRET or "\x00" in value:
-        raise InvalidInput(
-            f"A value has 1 to {LONGEST_SECRET:,} characters.", "Paste the key again."
+    require_variable(name, value)
+    if agent is not None and agent.owner_id != owner.pk:
+        raise NotAllowed(
+            "Only the owner of an agent stores values for it.",
+            "Store the value for all your agents, or for the conversation.",
         )
     credential, _ = Credential.objects.update_or_create(
         owner=owner, agent=agent, name=name, defaults={"ciphertext": seal(value)}

@@ -5,7 +5,7 @@ from typing import Any
 from django.contrib import admin
 from django.http import HttpRequest
 
-from chat.models import Conversation, Message, Turn, TurnEvent
+from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn, TurnEvent
 
 
 class RecordAdmin(admin.ModelAdmin[Any]):
@@ -35,6 +35,32 @@ class ConversationAdmin(admin.ModelAdmin[Conversation]):
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
+
+
+@admin.register(ConversationSecret)
+class ConversationSecretAdmin(RecordAdmin):
+    """Governance sees that a value exists and may take it away; nobody sees it."""
+
+    list_display = ("name", "conversation", "created_at", "expires_at", "replaced_at")
+    list_select_related = ("conversation",)
+    search_fields = ("name", "conversation__user__username")
+    fields = ("name", "conversation", "created_at", "expires_at", "replaced_at")
+    ordering = ("name", "pk")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return request.user.has_perm("chat.delete_conversationsecret")
+
+
+@admin.register(Artifact)
+class ArtifactAdmin(RecordAdmin):
+    list_display = ("name", "version", "conversation", "media_type", "size", "created_at")
+    list_select_related = ("conversation",)
+    search_fields = ("name", "conversation__user__username")
+    fields = (
+        *("name", "version", "conversation", "media_type", "size", "digest", "invocation_id"),
+        "created_at",
+    )
+    ordering = ("-created_at", "pk")
 
 
 @admin.register(Turn)

@@ -1,10 +1,11 @@
 """What a tool call gave: for the model, for the record and for the page."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from config.lib.jsontext import shortened, size_of, storable
+from config.lib.masking import Masker
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolError
 from registry.results import Failed, ToolResult
@@ -31,6 +32,8 @@ class Answer:
     value: JsonValue
     duration_ms: int = 0
     details: JsonObject | None = None
+    artifact: JsonObject | None = None
+    """Under which name the whole output is kept: `{id, name, version, size, media_type}`."""
 
     @classmethod
     def of(cls, result: ToolResult) -> "Answer":
@@ -56,17 +59,34 @@ class Answer:
         error.tool = error.tool or tool
         return cls(status="failed", value=storable(error.as_dict()))
 
+    def masked(self, masker: Masker) -> "Answer":
+        """Return the answer without the secrets that a masker knows."""
+        return replace(
+            self, value=masker.value(self.value), details=masker.value(storable(self.details))
+        )
+
+    def with_artifact(self, artifact: JsonObject) -> "Answer":
+        """Return the answer with where its whole output is kept."""
+        details = {**(self.details or {}), "artifact": artifact}
+        return replace(self, artifact=artifact, details=details)
+
     def for_model(self) -> str:
         """Return the JSON text that the model reads, shortened to its budget."""
         key = "output" if self.status == "succeeded" else "error"
         text = json.dumps({"status": self.status, key: self.value}, ensure_ascii=False)
-        if len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
+        if self.artifact is None and len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
             return text
         preview = json.dumps(self.value, ensure_ascii=False).encode("utf-8", "replace")
         note = (
             f"The {key} has {len(preview):,} bytes; only its start is shown. Ask the tool for less "
             "(a page, a filter, fewer fields) if the rest matters."
         )
+        if kept := self.artifact:
+            note = (
+                f"The output has {kept['size']:,} bytes and is kept as the artifact "
+                f"{kept['name']}, version {kept['version']}; only its start is shown. To hand all "
+                f"of it to a tool, write «artifact_content:{kept['name']}» in a text argument."
+            )
         # half of the budget, because escaping the preview again may double it
         start = preview[: (MODEL_BUDGET - FRAME) // 2].decode("utf-8", "ignore")
         return json.dumps(

@@ -8,6 +8,9 @@ from django.contrib.auth.models import User
 from agents.models import Agent
 from agents.selectors import agents_visible_to
 
+CONVERSATION, AGENT, PERSON = "conversation", "agent", "me"
+"""For how much a value holds."""
+
 
 class StartForm(forms.Form):
     """Starts a conversation: with whom, and the first message."""
@@ -32,6 +35,32 @@ class MessageForm(forms.Form):
     """One message; the service says whether it can be sent."""
 
     content = forms.CharField(required=False)
+
+
+class VariableForm(forms.Form):
+    """A variable of one conversation; the service says whether it can be set."""
+
+    name = forms.CharField(required=False)
+    value = forms.CharField(required=False)
+
+
+class MissingForm(forms.Form):
+    """The values that a tool lacks, and for how much they are to hold."""
+
+    keep = forms.ChoiceField(label="Keep for", widget=forms.RadioSelect, initial=CONVERSATION)
+
+    def __init__(self, *args: Any, names: list[str], agent: Agent, user: User, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        for name in names:
+            self.fields[name] = forms.CharField(
+                label=name, widget=forms.PasswordInput(attrs={"autocomplete": "new-password"})
+            )
+        self.order_fields([*names, "keep"])
+        choices = [(CONVERSATION, "This conversation")]
+        if agent.owner_id == user.pk:
+            choices.append((AGENT, f"The agent {agent.name}"))
+        choices.append((PERSON, "All my agents"))
+        cast("forms.ChoiceField", self.fields["keep"]).choices = choices
 
 
 class TitleForm(forms.Form):

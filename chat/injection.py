@@ -9,6 +9,8 @@ from agents.access import linked_tools, linked_toolset
 from agents.models import Agent, AgentTool
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
+from chat.artifacts import kept_if_large
+from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, model_schema
 from config.lib.errors import DomainError
@@ -33,8 +35,9 @@ SHOWN_REJECTED = 5
 class Toolbox:
     """The tools of one turn. It grows when a search finds more; it never shrinks."""
 
-    def __init__(self, agent: Agent, context: CallContext) -> None:
+    def __init__(self, agent: Agent, context: CallContext, secrecy: Secrecy | None = None) -> None:
         self._agent = agent
+        self._secrecy = secrecy
         self._context = context
         self._lock = Lock()
         self._searched: dict[frozenset[str], list[str]] = {}
@@ -74,6 +77,9 @@ class Toolbox:
                 exclude=self.toolset.ids(),
                 scopes=self._context.scopes,
             )
+        except ToolError as problem:
+            told = problem.as_dict()
+            return {"query": need, "tools": self.unloaded, "took_ms": 0, "error": told}
         except Exception:  # the turn goes on with what it has, whatever is wrong with the search
             logger.exception("The tool search failed")
             error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}
@@ -93,7 +99,20 @@ class Toolbox:
         except ToolError as error:
             return Answer.failed(error, tool=name)
         context = self._context.derive(progress=progress)
-        return Answer.of(await in_tool_thread(invoke, spec, arguments, context))
+        return await in_tool_thread(self._called, spec, arguments, context)
+
+    def _called(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Answer:
+        """Call a tool; its answer holds nothing that this conversation keeps secret."""
+        result = invoke(spec, arguments, context)
+        answer = Answer.of(result)
+        if self._secrecy is None:
+            return answer
+        return kept_if_large(
+            answer.masked(self._secrecy.look()),
+            tool=spec.wire_name,
+            conversation_id=self._secrecy.conversation.pk,
+            invocation_id=result.invocation_id,
+        )
 
     def _linked(self) -> Toolset:
         try:

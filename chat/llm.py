@@ -14,7 +14,8 @@ from typing import Any
 from uuid import uuid4
 
 from chat import demo, errors
-from config.lib.jsontext import clean_text, mask
+from config.lib.jsontext import clean_text
+from config.lib.masking import mask
 from config.lib.types import JsonObject
 
 TIMEOUT_SECONDS = 300

@@ -62,6 +62,8 @@ class CallCard(Part):
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
     found: Found | None = None
+    turn_id: str = ""
+    artifact: JsonObject | None = None
 
 
 @dataclass
@@ -161,7 +163,9 @@ class TurnView:
         return [Change(card, new=False)]
 
     def _call(self, call_id: str, name: str, arguments: JsonValue) -> Change:
-        self._calls[call_id] = card = CallCard(name=name, arguments=arguments)
+        self._calls[call_id] = card = CallCard(
+            name=name, arguments=arguments, turn_id=str(self.turn_id)
+        )
         return self._add(card)
 
     def _progressed(self, note: JsonObject) -> list[Change]:
@@ -182,6 +186,7 @@ class TurnView:
         card.duration_ms = record.get("duration_ms")
         card.run_id = details.get("run_id", card.run_id)
         card.logs = details.get("logs") or []
+        card.artifact = details.get("artifact")
         if found := details.get("found"):
             card.found = Found(id=f"{card.id}-found", found=found)
         if log := details.get("log"):

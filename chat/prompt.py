@@ -19,10 +19,13 @@ side when they do not need each other's results.
 same call unchanged.
 5. When a tool needs an API key that is not set, ask the user to set the variable by its name, \
 such as EXA_API_KEY, under Credentials. Never ask for the value itself here.
-6. Tell the result with its actual values. If no tool can do it, say so plainly."""
+6. Tell the result with its actual values. If no tool can do it, say so plainly.
+7. Text arguments may hold embeds, which are worked out before the call: «math:2*3», «uuid:», \
+«datetime:%Y-%m-%d» and «artifact_content:name». Use the last to hand a long result, kept as an \
+artifact, to a tool whole."""
 
 _SEARCH_RULES = f"""
-7. {SEARCH_TOOLS} is for discovery only: use it when none of your tools fits. Tools it finds can \
+8. {SEARCH_TOOLS} is for discovery only: use it when none of your tools fits. Tools it finds can \
 be called at once. As soon as you have a tool that fits, stop searching and use it; never search \
 twice for the same need."""
 

@@ -15,8 +15,10 @@ from chat.loop import (
 )
 from chat.models import Message, Turn
 from chat.models.message import Role
+from chat.secrecy import Secrecy
 from chat.threads import in_thread
 from config.lib.jsontext import storable
+from config.lib.masking import StreamMask
 from config.lib.types import JsonObject
 from registry.errors import MissingCredential
 
@@ -25,11 +27,16 @@ MOST_NOTES = 200
 
 
 class Recorder:
-    """Keeps the messages and the events of one turn; `usage` counts its tokens."""
+    """Keeps the messages and the events of one turn; `usage` counts its tokens.
 
-    def __init__(self, turn_id: UUID, log: EventLog) -> None:
+    Nothing is written that `secrecy` knows as a secret, whoever said it.
+    """
+
+    def __init__(self, turn_id: UUID, log: EventLog, secrecy: Secrecy) -> None:
         self._turn_id = turn_id
         self._log = log
+        self._secrecy = secrecy
+        self._words: StreamMask | None = None
         self._position = 1  # 0 is the user's message
         self._first_answer = 0
         self._half_said: list[str] = []
@@ -42,7 +49,7 @@ class Recorder:
 
     async def found(self, found: JsonObject) -> None:
         """Keep and tell what the search for the user's message found."""
-        found = storable(found)
+        found = self._secrecy.masker.value(storable(found))
         await in_thread(Turn.objects.filter(pk=self._turn_id).update, found=found)
         await self._log.append("tools.found", found)
 
@@ -50,16 +57,18 @@ class Recorder:
         """Keep and tell one event of the loop."""
         match event:
             case TextDelta(text):
-                self._half_said.append(text)
-                await self._log.say(text)
+                if self._words is None:
+                    self._words = StreamMask(await in_thread(self._secrecy.look))
+                await self._hear(self._words.take(text))
             case Said(text, calls):
                 await self._said(text, calls)
             case CallStarted(call):
-                arguments = storable(readable(call.arguments))
+                masker = await in_thread(self._secrecy.look)
+                arguments = masker.value(storable(readable(call.arguments)))
                 data = {"id": call.id, "name": call.name, "arguments": arguments}
                 await self._log.append("tool.call", data)
             case CallProgressed(call, note):
-                await self._progressed(call, storable(note))
+                await self._progressed(call, self._secrecy.masker.value(storable(note)))
             case CallEnded():
                 await self._call_ended(event)
             case Finished(usage):
@@ -67,11 +76,23 @@ class Recorder:
 
     async def keep_half_said(self) -> None:
         """Keep the words of a message that was broken off, as what the agent said."""
+        await self._hear_rest()
         text = "".join(self._half_said)
         if text:
             await self._said(text, ())
 
+    async def _hear_rest(self) -> None:
+        words, self._words = self._words, None
+        await self._hear(words.rest() if words else "")
+
+    async def _hear(self, text: str) -> None:
+        if text:
+            self._half_said.append(text)
+            await self._log.say(text)
+
     async def _said(self, text: str, calls: tuple[ToolCallReady, ...]) -> None:
+        masker = await in_thread(self._secrecy.look)
+        await self._hear_rest()
         self._half_said.clear()
         await self._log.close()
         if not text and not calls:
@@ -79,9 +100,10 @@ class Recorder:
         await self._save(
             self._position,
             role=Role.ASSISTANT,
-            content=text,
+            content=masker.text(text),
             tool_calls=[
-                {"id": call.id, "name": call.name, "arguments": call.arguments} for call in calls
+                {"id": call.id, "name": call.name, "arguments": masker.text(call.arguments)}
+                for call in calls
             ],
         )
         self._first_answer = self._position + 1

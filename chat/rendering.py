@@ -8,6 +8,7 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
+from chat.artifacts import artifacts_of
 from chat.events import events_after
 from chat.models import Turn
 from chat.models.message import Role
@@ -62,7 +63,8 @@ def changes_html(view: TurnView, changes: list[Change]) -> str:
 
 def ended_html(turn: Turn) -> str:
     """Return the fragments that make the page ready for the next message."""
-    return render_to_string("chat/_ended.html", {"turn_id": turn.pk, "oob": True})
+    context = {"turn_id": turn.pk, "artifacts": artifacts_of(turn.conversation), "oob": True}
+    return render_to_string("chat/_ended.html", context)
 
 
 def shown_turn(turn: Turn) -> ShownTurn:

@@ -5,7 +5,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Prefetch, QuerySet
 
-from chat.models import Conversation, Message, Turn
+from chat.models import Artifact, Conversation, Message, Turn
 from config.lib.errors import NotFound
 
 TURNS_SHOWN = 30
@@ -39,6 +39,23 @@ def turns_of(conversation: Conversation, *, before: int | None = None) -> list[T
     messages = Prefetch("messages", Message.objects.order_by("position"))
     latest = turns.prefetch_related(messages).order_by("-number")[:TURNS_SHOWN]
     return list(reversed(latest))
+
+
+def artifact_of(user: User, artifact_id: UUID) -> Artifact:
+    """Return an artifact of one of a person's conversations, or raise NotFound."""
+    artifact = Artifact.objects.filter(pk=artifact_id, conversation__user=user).first()
+    if artifact is None:
+        raise NotFound("There is no such artifact among yours.", "Reload the conversation.")
+    return artifact
+
+
+def turn_of_person(user: User, turn_id: UUID) -> Turn:
+    """Return a turn of one of a person's conversations, or raise NotFound."""
+    related = ("conversation__agent__owner", "conversation__user")
+    turn = Turn.objects.filter(pk=turn_id, conversation__user=user).select_related(*related).first()
+    if turn is None:
+        raise NotFound("There is no such turn among yours.", "Reload the conversation.")
+    return turn
 
 
 def turn_of(user: User, conversation_id: UUID, turn_id: UUID) -> Turn:

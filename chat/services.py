@@ -1,23 +1,29 @@
 """Every change that a person makes to a conversation."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Literal
 
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from agents.credentials import env_of
 from agents.models import Agent
 from agents.selectors import agent_visible_to
+from agents.services import credential_set
 from chat.errors import TurnOpen
 from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
+from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
-from chat.variables import variables_remember
+from chat.variables import env_with_variables, variables_remember
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
+
+ValueScope = Literal["conversation", "agent", "me"]
 
 LONGEST_MESSAGE = 100_000
 LONGEST_TITLE = 120
@@ -62,16 +68,45 @@ def message_send(
     """Save a message and start the turn that answers it, as soon as the message is committed.
 
     `env` are variables for the tools of this conversation; they are kept sealed and apart from it.
+    A value that is known, in `env` or stored, is kept out of the message.
     Raises InvalidInput for an empty or too long message and TurnOpen while an answer is under way.
     """
+    secrecy = Secrecy(conversation)
     content = _checked_content(content)
     agent = agent_visible_to(conversation.user, conversation.agent.slug)
     turns_close_stale(conversation.pk)
     with transaction.atomic():
-        turn = _turn_open(conversation, agent, content)
-        variables_remember(conversation.pk, env or {})
+        variables_remember(conversation, env or {})
+        turn = _turn_open(conversation, agent, secrecy.look().text(content))
         transaction.on_commit(partial(turn_start, turn.pk))
     return turn
+
+
+def values_set(conversation: Conversation, values: Mapping[str, str], *, keep: ValueScope) -> None:
+    """Store values that a tool lacked: for the conversation, its agent or the person.
+
+    Raises InvalidInput for a bad name or value and NotAllowed for somebody else's agent.
+    """
+    if keep == "conversation":
+        variables_remember(conversation, values)
+        return
+    agent = conversation.agent if keep == "agent" else None
+    with transaction.atomic():
+        for name, value in values.items():
+            credential_set(conversation.user, name=name, value=value, agent=agent)
+
+
+def names_unset(conversation: Conversation, names: Sequence[str]) -> list[str]:
+    """Return those of the variables for which a call in this conversation would find no value."""
+    stored = env_of(conversation.user, conversation.agent)
+    values = env_with_variables(conversation.pk, stored)(names)
+    return [name for name in names if not values.get(name)]
+
+
+def turn_retry(turn: Turn) -> Turn:
+    """Send the message of a turn that is over again; what it lacked may be there by now."""
+    said = Message.objects.get(turn=turn, role=Role.USER)
+    return message_send(turn.conversation, content=said.content)
 
 
 def turn_stop(turn: Turn) -> None:

@@ -39,7 +39,7 @@ async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
                     yield KEEPALIVE
                 elif html := changes_html(view, view.apply(event)):
                     yield sse(html, "turn", event.number)
-    yield sse(ended_html(turn), "turn", view.number)
+    yield sse(await in_thread(ended_html, turn), "turn", view.number)
     yield sse("over", "end", view.number)
 
 

@@ -21,13 +21,16 @@ from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, connect, event_append
 from chat.injection import Toolbox
 from chat.intent import extract_intent, recent_context
+from chat.means import of_turn
 from chat.models import Message, Turn
 from chat.models.turn import OPEN, TurnStatus
 from chat.prompt import system_prompt
 from chat.recording import Recorder
+from chat.secrecy import Secrecy
 from chat.threads import in_thread
-from chat.variables import env_with_variables
 from config.lib.errors import DomainError
+from config.lib.jsontext import storable
+from config.lib.masking import log_failure
 from config.lib.types import JsonObject
 from registry.models.invocation import Caller
 
@@ -99,8 +102,9 @@ async def run_turn(turn_id: UUID) -> None:
         return
     redis = connect()
     try:
-        recorder = Recorder(turn_id, log := EventLog(turn_id, redis))
-        status, error = await _carried_out(turn, recorder, redis)
+        secrecy = Secrecy(turn.conversation)
+        recorder = Recorder(turn_id, log := EventLog(turn_id, redis), secrecy)
+        status, error = await _carried_out(turn, recorder, secrecy, redis)
         await recorder.keep_half_said()
         await log.close()
         usage = {
@@ -118,11 +122,11 @@ async def run_turn(turn_id: UUID) -> None:
 
 
 async def _carried_out(
-    turn: Turn, recorder: Recorder, redis: "aioredis.Redis"
+    turn: Turn, recorder: Recorder, secrecy: Secrecy, redis: "aioredis.Redis"
 ) -> tuple[TurnStatus, JsonObject | None]:
     """Work on the turn until it ends or is stopped; return how it ended."""
     cancel = threading.Event()
-    work = asyncio.create_task(_work(turn, recorder, cancel))
+    work = asyncio.create_task(_work(turn, recorder, secrecy, cancel))
     watch = asyncio.create_task(_watch(turn.pk, redis))
     try:
         await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
@@ -130,9 +134,9 @@ async def _carried_out(
             return TurnStatus.STOPPED, None
         await work
     except DomainError as error:
-        return TurnStatus.FAILED, error.as_dict()
+        return TurnStatus.FAILED, secrecy.masker.value(storable(error.as_dict()))
     except Exception:  # the boundary: the person is told that it is not their fault
-        logger.exception("Turn %s broke", turn.pk)
+        log_failure(logger, secrecy.masker, "Turn %s broke", turn.pk)
         return TurnStatus.FAILED, TurnBroken().as_dict()
     finally:
         cancel.set()
@@ -142,15 +146,15 @@ async def _carried_out(
     return TurnStatus.COMPLETED, None
 
 
-async def _work(turn: Turn, recorder: Recorder, cancel: threading.Event) -> None:
+async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: threading.Event) -> None:
     await recorder.started(turn.model)
-    toolbox, said = await in_thread(_equipped, turn, cancel)
+    toolbox, said = await in_thread(_equipped, turn, secrecy, cancel)
     content = said[-1]["content"]
     found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
     await recorder.found(found)
     agent = turn.conversation.agent
     prompt = system_prompt(agent, toolbox.toolset, may_search=toolbox.may_search)
-    messages = [{"role": "system", "content": prompt}, *said]
+    messages = secrecy.masker.value([{"role": "system", "content": prompt}, *said])
     async for event in loop.run(messages, model=_model(turn.model), tools=toolbox):
         await recorder.take(event)
 
@@ -175,7 +179,9 @@ def _claim(turn_id: UUID) -> Turn | None:
     return Turn.objects.select_related(*related).get(pk=turn_id)
 
 
-def _equipped(turn: Turn, cancel: threading.Event) -> tuple[Toolbox, list[JsonObject]]:
+def _equipped(
+    turn: Turn, secrecy: Secrecy, cancel: threading.Event
+) -> tuple[Toolbox, list[JsonObject]]:
     """Return what the model may call and what was said until now."""
     conversation = turn.conversation
     context = agent_context(
@@ -185,11 +191,12 @@ def _equipped(turn: Turn, cancel: threading.Event) -> tuple[Toolbox, list[JsonOb
         cancel=cancel,
         turn_id=turn.pk,
     )
-    context = context.derive(env=env_with_variables(conversation.pk, context.env))
+    context = of_turn(context)
     rows = Message.objects.filter(turn__conversation=conversation).order_by(
         "turn__number", "position"
     )
-    return Toolbox(conversation.agent, context), history.messages_for_model(list(rows))
+    secrecy.look()
+    return Toolbox(conversation.agent, context, secrecy), history.messages_for_model(list(rows))
 
 
 async def _watch(turn_id: UUID, redis: "aioredis.Redis") -> None:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import conversations, turns
+from chat.views import artifacts, conversations, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -17,6 +17,15 @@ urlpatterns = [
         conversations.conversation_delete,
         name="conversation_delete",
     ),
+    path("<uuid:conversation_id>/variables/", variables.variable_set, name="variable_set"),
+    path(
+        "<uuid:conversation_id>/variables/forget/",
+        variables.variable_forget,
+        name="variable_forget",
+    ),
+    path("artifacts/<uuid:artifact_id>/", artifacts.artifact_download, name="artifact_download"),
+    path("turns/<uuid:turn_id>/values/", variables.turn_values, name="turn_values"),
+    path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

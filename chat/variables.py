@@ -1,47 +1,99 @@
-"""Values that a client sends with a message, for the tools of that conversation.
+"""Values for the tools of one conversation: set in its side panel, or sent with a message.
 
-They are kept sealed in the cache, for some hours, and in no row: a program that talks to an agent
-on behalf of many people brings their keys along instead of storing them as credentials.
+They win over the agent's and the person's credentials. They are sealed, they expire, and they are
+read anew at each call, so that a new value counts from the next call on.
 """
 
-import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import timedelta
 from uuid import UUID
 
-from django.core.cache import cache
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils import timezone
 
-from agents.credentials import reveal, seal
-from agents.models import Credential
+from agents.credentials import CredentialUnreadable, known_values, require_variable, revealed
+from chat.models import Conversation, ConversationSecret
+from config.lib.errors import InvalidInput
+from config.lib.sealing import seal
 from registry.context import Env
 
-KEPT_SECONDS = 12 * 3600
+MOST_VARIABLES = 50
+"""Variables that one conversation may have."""
 
 
-def variables_remember(conversation_id: UUID, values: Mapping[str, str]) -> None:
-    """Add values to those the conversation has; a newer value wins."""
-    if values:
-        sealed = seal(json.dumps({**_values(conversation_id), **values}))
-        cache.set(_key(conversation_id), sealed, KEPT_SECONDS)
+@transaction.atomic
+def variables_remember(conversation: Conversation, values: Mapping[str, str]) -> None:
+    """Set variables of a conversation; a newer value takes the place of an older one.
+
+    Raises InvalidInput for a bad name or value, and for more variables than a conversation may
+    have; nothing is set then.
+    """
+    if not values:
+        return
+    for name, value in values.items():
+        require_variable(name, value)
+    Conversation.objects.select_for_update().get(pk=conversation.pk)
+    present = variables_of(conversation)
+    if len(values.keys() | {secret.name for secret in present}) > MOST_VARIABLES:
+        raise InvalidInput(
+            f"A conversation has at most {MOST_VARIABLES} variables.", "Remove some first."
+        )
+    now = timezone.now()
+    expired(conversation).delete()
+    present.filter(name__in=values).update(replaced_at=now)
+    expires = now + timedelta(hours=settings.CONVERSATION_VALUES_HOURS)
+    ConversationSecret.objects.bulk_create(
+        ConversationSecret(
+            conversation=conversation, name=name, ciphertext=seal(value), expires_at=expires
+        )
+        for name, value in values.items()
+    )
+
+
+def variable_forget(conversation: Conversation, name: str) -> None:
+    """Remove a variable from a conversation, with the values that it had before."""
+    ConversationSecret.objects.filter(conversation=conversation, name=name).delete()
+
+
+def variables_of(conversation: Conversation) -> QuerySet[ConversationSecret]:
+    """Return the variables of a conversation that are set now, without their values."""
+    return _set_now(conversation.pk).defer("ciphertext").order_by("name", "pk")
+
+
+def expired(conversation: Conversation | None = None) -> QuerySet[ConversationSecret]:
+    """Return the values whose time is over, of one conversation or of all."""
+    rows = ConversationSecret.objects.filter(expires_at__lte=timezone.now())
+    return rows.filter(conversation=conversation) if conversation else rows
 
 
 def env_with_variables(conversation_id: UUID, stored: Env) -> Env:
     """Return the function that reads the conversation's values, and `stored` for all others."""
 
     def read(names: Sequence[str]) -> Mapping[str, str]:
-        sent = _values(conversation_id)
-        return {**stored(names), **{name: sent[name] for name in names if name in sent}}
+        rows = _set_now(conversation_id).filter(name__in=names)
+        own = {row.name: revealed(row.name, row.ciphertext) for row in rows}
+        others = [name for name in names if name not in own]
+        return {**(stored(others) if others else {}), **own}
 
     return read
 
 
-def _values(conversation_id: UUID) -> dict[str, str]:
-    sealed = cache.get(_key(conversation_id))
-    if sealed is None:
-        return {}
-    name = "The variables of the conversation"
-    values: dict[str, str] = json.loads(reveal(Credential(name=name, ciphertext=sealed)))
+def known_in(conversation: Conversation) -> list[str]:
+    """Return the values that tools of this conversation may read, or could before they changed."""
+    values = known_values(conversation.user, conversation.agent)
+    rows = ConversationSecret.objects.filter(
+        conversation=conversation, expires_at__gt=timezone.now()
+    )
+    for row in rows:
+        with suppress(CredentialUnreadable):
+            values.append(revealed(row.name, row.ciphertext))
     return values
 
 
-def _key(conversation_id: UUID) -> str:
-    return f"chat-variables:{conversation_id}"
+def _set_now(conversation_id: UUID) -> QuerySet[ConversationSecret]:
+    return ConversationSecret.objects.filter(
+        conversation_id=conversation_id, replaced_at=None, expires_at__gt=timezone.now()
+    )

@@ -11,7 +11,7 @@ from chat.selectors import conversations_of
 from registry.importing.selectors import failed_imports
 from registry.models import ImportJob
 from registry.models.tool import ToolKind
-from registry.selectors import tools_usable_by
+from registry.selectors import tools_unwell, tools_usable_by
 from sequences.models import Run
 from sequences.selectors import runs_of
 
@@ -41,7 +41,7 @@ class Dashboard:
 def dashboard_of(user: User) -> Dashboard:
     """Return a person's own numbers and what happened last."""
     tools, sequences = tools_usable_by(user), reverse("sequences:sequence_list")
-    counts = (
+    counts: tuple[tuple[str, str, int, str], ...] = (
         ("Tools", "tool", tools.count(), reverse("registry:tool_list")),
         ("Agents", "agent", agents_visible_to(user).count(), reverse("agents:agent_list")),
         ("Sequences", "sequence", tools.filter(kind=ToolKind.SEQUENCE).count(), sequences),
@@ -52,6 +52,11 @@ def dashboard_of(user: User) -> Dashboard:
             reverse("chat:conversation_list"),
         ),
     )
+    if user.has_perm("registry.change_package"):
+        unwell = tools_unwell(user).count()
+        counts += (
+            ("Tools not well", "alert", unwell, f"{reverse('registry:tool_list')}?health=unwell"),
+        )
     return Dashboard(
         tiles=[
             Tile(label=label, icon=icon, value=value, href=href)

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import dj_database_url
 import django_stubs_ext
+from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded
 from config.embedded import secrets
+from config.lib.addresses import Allowed, parse_allowed
 
 django_stubs_ext.monkeypatch()  # lets `ModelAdmin[Tool]` be written, as the type checker wants it
 
@@ -22,6 +24,14 @@ def flag(name: str, default: bool) -> bool:
 def listed(name: str, default: str) -> list[str]:
     """Read a comma-separated variable."""
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
+
+
+def networks(name: str) -> tuple[Allowed, ...]:
+    """Read a comma-separated variable of networks and addresses."""
+    try:
+        return parse_allowed(os.environ.get(name, ""))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 _addresses = embedded.addresses()
@@ -112,8 +122,9 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
-    "check-tool-health": {"task": "registry.check_tool_health", "schedule": 6 * 3600.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
+    "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
+    "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
 # --- People ----------------------------------------------------------------------------------
@@ -198,6 +209,7 @@ SPECTACULAR_SETTINGS = {
 TOOL_EXECUTORS = {
     "builtin": "registry.executors.builtin.BuiltinExecutor",
     "npm": "registry.executors.npm.NpmExecutor",
+    "api": "registry.executors.api.ApiExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""
@@ -208,12 +220,31 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
-TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
+TURN_MEANS = "chat.means.of_turn"
+"""Dotted path of `CallContext → CallContext`: what the conversation of its `turn_id` adds."""
+
+TOOL_AUTHORS = {
+    "sequence": "sequences.authoring.SequenceAuthor",
+    "api": "registry.api_tools.ApiAuthor",
+}
 """Kind of tool that people make → dotted path of the class that makes it."""
+
+# --- Outgoing requests -----------------------------------------------------------------------
+OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
+"""Addresses besides the public ones that tools may reach."""
+
+TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
+"""Hosts of the same trust domain, which the caller's own token may be sent to."""
 
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
+
+ARTIFACT_THRESHOLD_BYTES = int(os.environ.get("OUTFITTER_ARTIFACT_THRESHOLD_BYTES", "16000"))
+"""An output over this size is kept as an artifact of the conversation; the model gets its start."""
+
+CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_HOURS", "12"))
+"""How long a value that was set for one conversation is kept."""
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {
@@ -222,5 +253,9 @@ LOGGING = {
     "formatters": {"plain": {"format": "{levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
-    "loggers": {"httpx": {"level": "WARNING"}, "LiteLLM": {"level": "WARNING"}},
+    "loggers": {
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        "LiteLLM": {"level": "WARNING"},
+    },
 }

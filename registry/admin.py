@@ -1,14 +1,25 @@
 """Govern packages, tools and what was called."""
 
-from typing import Any
+from typing import Any, cast
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
 
+from config.lib.errors import InvalidInput
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models.health import HealthState, in_state
 from registry.models.package import ReviewStatus
-from registry.services import package_review, tool_review
+from registry.services import (
+    checked_hosts,
+    package_allow_hosts,
+    package_review,
+    tool_limit_time,
+    tool_review,
+)
 
 
 class ReadOnly:
@@ -26,7 +37,7 @@ class ReadOnly:
 
 class ToolInline(ReadOnly, admin.TabularInline[Tool, Package]):
     model = Tool
-    fields = ("wire_name", "export_name", "import_health", "execution_health", "version")
+    fields = ("wire_name", "export_name", "health_state", "version")
     readonly_fields = fields
     show_change_link = True
     extra = 0
@@ -43,7 +54,7 @@ class VersionInline(ReadOnly, admin.TabularInline[ToolVersion, Tool]):
 
 
 class Reviewed(admin.ModelAdmin[Any]):
-    """For what is reviewed here and made elsewhere: `review_status` is all that can be changed."""
+    """For what is reviewed here and made elsewhere: only what review decides can be changed."""
 
     actions = ("approve", "reject", "quarantine")
 
@@ -86,6 +97,17 @@ class Reviewed(admin.ModelAdmin[Any]):
         self.message_user(request, f"{count} {name} {status.label.lower()}.", messages.SUCCESS)
 
 
+class PackageReviewForm(forms.ModelForm[Package]):
+    """What a reviewer decides of a package."""
+
+    def clean_allowed_hosts(self) -> list[str]:
+        """Return the hosts, each in its one spelling."""
+        try:
+            return checked_hosts(self.cleaned_data["allowed_hosts"])
+        except InvalidInput as error:
+            raise ValidationError(error.message) from error
+
+
 @admin.register(Package)
 class PackageAdmin(Reviewed):
     list_display = (
@@ -119,13 +141,31 @@ class PackageAdmin(Reviewed):
         "created_at",
         "updated_at",
     )
-    fields = ("review_status", *readonly_fields)
+    fields = ("review_status", "allowed_hosts", *readonly_fields)
+    form = PackageReviewForm
     inlines = (ToolInline,)
     ordering = ("name", "pk")
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "allowed_hosts" in form.changed_data and isinstance(request.user, User):
+            obj.allowed_hosts = form.initial["allowed_hosts"]
+            package_allow_hosts(obj, form.cleaned_data["allowed_hosts"], by=request.user)
 
     def review(self, item: Package, status: ReviewStatus) -> None:
         """Review a package and so all of its tools."""
         package_review(item, status=status)
+
+
+class HealthFilter(admin.SimpleListFilter):
+    title = "health"
+    parameter_name = "health"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [(state.value, state.label) for state in HealthState]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Tool]) -> QuerySet[Tool]:
+        return queryset.filter(in_state(self.value() or "")) if self.value() else queryset
 
 
 @admin.register(Tool)
@@ -138,14 +178,12 @@ class ToolAdmin(Reviewed):
         "owner",
         "visibility",
         "review_status",
-        "import_health",
-        "execution_health",
+        "health_state",
     )
     list_filter = (
         "kind",
         "review_status",
-        "import_health",
-        "execution_health",
+        HealthFilter,
         "visibility",
         "category",
         ("deleted_at", admin.EmptyFieldListFilter),
@@ -154,6 +192,7 @@ class ToolAdmin(Reviewed):
     search_fields = ("wire_name", "title", "description", "package__name")
     fields = (
         "review_status",
+        "timeout_seconds",
         "wire_name",
         "title",
         "kind",
@@ -167,7 +206,6 @@ class ToolAdmin(Reviewed):
         "version",
         "quality",
         "required_scopes",
-        "timeout_seconds",
         "import_health",
         "execution_health",
         "health_error",
@@ -180,13 +218,18 @@ class ToolAdmin(Reviewed):
         "updated_at",
         "deleted_at",
     )
-    readonly_fields = fields[1:]  # a definition is changed by publishing a version, never here
+    readonly_fields = fields[2:]  # a definition is changed by publishing a version, never here
     inlines = (VersionInline,)
     ordering = ("wire_name", "pk")
 
     def review(self, item: Tool, status: ReviewStatus) -> None:
         """Review one tool."""
         tool_review(item, status=status)
+
+    def save_model(self, request: HttpRequest, obj: Tool, form: Any, change: bool) -> None:
+        super().save_model(request, obj, form, change)
+        if "timeout_seconds" in form.changed_data:
+            tool_limit_time(obj, seconds=obj.timeout_seconds, author=cast(User, request.user))
 
 
 @admin.register(ToolVersion)

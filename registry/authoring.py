@@ -4,17 +4,34 @@ The apps above know what a kind's definition means; the REST API of the registry
 through this Protocol and so imports none of them.
 """
 
+from collections.abc import Iterator
 from functools import cache
 from typing import Protocol
 
 from django.conf import settings
-from django.contrib.auth.models import User
+from django.contrib.auth.models import Group, User
 from django.utils.module_loading import import_string
 
-from config.lib.errors import InvalidInput
+from config.lib.errors import InvalidInput, NotFound
 from config.lib.types import JsonObject, JsonValue
 from registry.context import CallContext
 from registry.models import Tool
+from registry.models.tool import Visibility
+
+LONGEST_NAME = 120
+LONGEST_DESCRIPTION = 4_000
+
+FIELDS = {
+    "name": str,
+    "description": str,
+    "visibility": str,
+    "team": str | None,
+    "definition": dict,
+    "inputSchema": dict,
+}
+"""Field of a request's body → its type. `team` is the name of a team."""
+
+TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object"}
 
 
 class ToolAuthor(Protocol):
@@ -39,8 +56,10 @@ class ToolAuthor(Protocol):
         arguments: JsonValue,
         context: CallContext,
         version: int | None = None,
-    ) -> JsonObject:
+    ) -> JsonObject | None:
         """Start the tool in the background; return `{run, status, url, page}`.
+
+        None says that tools of this kind answer at once and are called instead.
 
         `url` is the run's place in the REST API, `page` the one that a person looks at.
 
@@ -63,3 +82,78 @@ def author_for(kind: str) -> ToolAuthor:
         )
     author: ToolAuthor = import_string(settings.TOOL_AUTHORS[kind])()
     return author
+
+
+def checked_fields(noun: str, data: JsonObject) -> JsonObject:
+    """Return the body's fields; raise InvalidInput for each that is unknown or of a wrong type."""
+    problems = [
+        {"path": f"$.{name}", "message": f"is not known here (known: {', '.join(FIELDS)})"}
+        for name in data
+        if name not in FIELDS and name != "type"
+    ]
+    fields = {name: data[name] for name in FIELDS if name in data}
+    problems += [
+        {"path": f"$.{name}", "message": f"must be {TYPE_WORDS.get(kind, 'text or null')}"}
+        for name, kind in FIELDS.items()
+        if name in fields and not isinstance(fields[name], kind)
+    ]
+    if problems:
+        raise InvalidInput(
+            f"The {noun} is not valid.", "Correct the named fields.", problems=problems
+        )
+    return fields
+
+
+def present_fields(tool: Tool) -> JsonObject:
+    """Return a tool as the body that would make it."""
+    return {
+        "name": tool.title,
+        "description": tool.description,
+        "visibility": tool.visibility,
+        "team": tool.team.name if tool.team else None,
+        "definition": tool.definition,
+        "inputSchema": tool.input_schema,
+    }
+
+
+def require_owner(user: User, tool: Tool) -> None:
+    """Raise NotFound unless the tool is the person's own."""
+    if tool.owner_id != user.pk:
+        raise NotFound(
+            "There is no such tool among yours.", "Only the owner of a tool may change it."
+        )
+
+
+def team_named(user: User, name: str | None) -> Group | None:
+    """Return one of a person's own teams, None for no name; raise InvalidInput for another's."""
+    team = user.groups.filter(name=name).first() if name else None
+    if name and team is None:
+        raise InvalidInput(
+            f"You are on no team named “{name}”.",
+            "Name one of your own teams.",
+            problems=[{"path": "$.team", "message": "is none of your teams"}],
+        )
+    return team
+
+
+def field_problems(
+    noun: str, *, author: User, name: str, description: str, visibility: str, team: Group | None
+) -> Iterator[tuple[str, str]]:
+    """Yield `(field, message)` for what is wrong with the fields that every made tool has."""
+    if not name:
+        yield "name", f"Give the {noun} a name."
+    elif len(name) > LONGEST_NAME:
+        yield "name", f"The name has {len(name)} characters; at most {LONGEST_NAME} fit."
+    if not description:
+        yield "description", f"Say what the {noun} does: a model chooses its tools by this."
+    elif len(description) > LONGEST_DESCRIPTION:
+        yield (
+            "description",
+            f"It has {len(description)} characters; at most {LONGEST_DESCRIPTION} fit.",
+        )
+    if visibility not in Visibility.values:
+        yield "visibility", f"Choose one of {', '.join(Visibility.values)}."
+    elif visibility == Visibility.TEAM and (
+        team is None or not author.groups.filter(pk=team.pk).exists()
+    ):
+        yield "team", f"Choose one of your own teams, or keep the {noun} to yourself."

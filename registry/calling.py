@@ -1,6 +1,6 @@
 """Call a tool for a person who asked for it directly: on its page, or through the REST API."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -8,7 +8,7 @@ from django.utils.module_loading import import_string
 
 from config.lib.types import JsonObject, JsonValue
 from registry.authoring import author_for, has_author
-from registry.context import CallContext, Env
+from registry.context import CallContext
 from registry.execution import invoke
 from registry.loading import load_spec
 from registry.models import Tool
@@ -38,9 +38,8 @@ def direct_context(
         )
     )
     allowed = [limit for limit in (context.scopes, scopes) if limit is not None]
-    return context.derive(
-        env=_with(given or {}, context.env),
-        scopes=frozenset.intersection(*allowed) if allowed else None,
+    return context.with_given(given or {}).derive(
+        scopes=frozenset.intersection(*allowed) if allowed else None
     )
 
 
@@ -66,10 +65,3 @@ def launch(
 def _as_agent(user: User, slug: str, caller: Caller) -> CallContext:
     context: CallContext = import_string(settings.TOOL_AGENTS)(user, slug, caller=caller)
     return context
-
-
-def _with(given: Mapping[str, str], stored: Env) -> Env:
-    def read(names: Sequence[str]) -> Mapping[str, str]:
-        return {**stored(names), **{name: given[name] for name in names if name in given}}
-
-    return read

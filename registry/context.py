@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -24,9 +24,45 @@ Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
 
 
+class Artifacts(Protocol):
+    """What the conversation around a call keeps under names."""
+
+    def read(self, name: str, version: int | None = None) -> str:
+        """Return an artifact's text, of the latest version unless one is named.
+
+        Raises ArtifactNotFound.
+        """
+
+    def save(
+        self, name: str, data: bytes, media_type: str, *, invocation_id: UUID | None = None
+    ) -> JsonObject:
+        """Keep the next version of an artifact; return `{id, name, version, size, media_type}`.
+
+        Raises a DomainError when it is too large.
+        """
+
+
+CallerToken = Callable[[], str | None]
+"""Return the OAuth access token that the caller came with; None for any other caller."""
+
+
 def no_env(names: Sequence[str]) -> Mapping[str, str]:
     """Hold no variables."""
     return {}
+
+
+def env_with(given: Mapping[str, str], stored: Env) -> Env:
+    """Return the function that answers from `given`, and for all other names from `stored`."""
+
+    def read(names: Sequence[str]) -> Mapping[str, str]:
+        return {**stored(names), **{name: given[name] for name in names if name in given}}
+
+    return read
+
+
+def no_token() -> str | None:
+    """Hold no token."""
+    return None
 
 
 def ignore_progress(note: JsonObject) -> None:
@@ -49,8 +85,12 @@ class CallContext:
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
+    `caller_token` gives the caller's own OAuth access token, for services of the same trust domain.
     `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
     code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
+    `given` are values that came with the call and win over stored ones; `env` answers with them
+    already, and a run that goes on in another process takes them along, sealed. `artifacts` are
+    those of the conversation that the call belongs to, if it belongs to one.
     """
 
     user: User
@@ -59,6 +99,7 @@ class CallContext:
     env: Env = no_env
     denied: Denied = nothing_denied
     presets: Presets = no_presets
+    caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None
@@ -67,7 +108,13 @@ class CallContext:
     run_step_id: UUID | None = None
     parent_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()
+    artifacts: Artifacts | None = None
+    given: Mapping[str, str] = field(default_factory=dict, repr=False)
     depth: int = 0
+
+    def with_given(self, given: Mapping[str, str]) -> "CallContext":
+        """Return a copy in which these values win over the stored ones."""
+        return self.derive(given=given, env=env_with(given, self.env)) if given else self
 
     def derive(self, **changes: Any) -> "CallContext":
         """Return a copy with some circumstances changed."""

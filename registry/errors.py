@@ -2,9 +2,10 @@
 
 Every class names its `phase` (where in a call it happened) and its `actor` (who can mend it):
 the *model* that sent the arguments, the *owner* of the agent or credential, or the *operator*
-of the tool. Only errors that show the tool itself to be at fault count against its health.
+of the tool. Every class also decides what it says of the tool's own health (`health`).
 """
 
+from enum import StrEnum
 from http import HTTPStatus
 from typing import Any, ClassVar, Literal
 
@@ -15,17 +16,60 @@ Phase = Literal["search", "load", "validate", "permission", "approval", "execute
 Actor = Literal["model", "owner", "operator"]
 
 
+class Fault(StrEnum):
+    """What a failure says of the tool itself, whoever called it."""
+
+    NONE = "none"
+    """Nothing: the caller, the review, the sandbox or the way there was at fault."""
+
+    IMPORT = "import"
+    """It cannot be loaded."""
+
+    EXECUTION = "execution"
+    """It loads, but does not answer as a tool must."""
+
+    REPEATED = "repeated"
+    """Nothing at first, for tools fail on odd input; broken when it keeps failing."""
+
+    NEEDS_KEY = "needs_key"
+    """It reads a variable that its package was never allowed to read, so nobody can call it."""
+
+    SIGN_IN = "sign_in"
+    """A service behind it refused the caller's key; the tool's fault only when all are refused."""
+
+    UPSTREAM = "upstream"
+    """A service behind it does not answer now."""
+
+
 class ToolError(DomainError):
-    """The tool call failed."""
+    """The tool call failed.
+
+    Every class below it decides on `health`, or inherits the decision of its parent.
+    """
 
     code = "tool_error"
-    phase: ClassVar[Phase] = "execute"
+    phase: Phase = "execute"
     actor: ClassVar[Actor] = "operator"
-    counts_against_health: ClassVar[bool] = False
+    health: ClassVar[Fault] = Fault.NONE
 
-    def __init__(self, message: str = "", hint: str = "", *, tool: str = "", **extra: Any) -> None:
+    def __init__(
+        self,
+        message: str = "",
+        hint: str = "",
+        *,
+        tool: str = "",
+        phase: Phase | None = None,
+        **extra: Any,
+    ) -> None:
         super().__init__(message, hint, **extra)
         self.tool = tool
+        if phase is not None:
+            self.phase = phase
+
+    @property
+    def fault(self) -> Fault:
+        """Return what this very failure says of the tool."""
+        return self.health
 
     def as_dict(self) -> JsonObject:
         """Return `{code, message, hint, extra}`; `extra` always has `tool` and `phase`."""
@@ -38,6 +82,7 @@ class UnknownTool(ToolError):
     """There is no tool of this name here."""
 
     code = "unknown_tool"
+    health = Fault.NONE
     status = HTTPStatus.NOT_FOUND
     phase = "search"
     actor = "model"
@@ -48,15 +93,31 @@ class InvalidArguments(ToolError):
     """The arguments do not fit the tool's input schema."""
 
     code = "invalid_arguments"
+    health = Fault.NONE
     phase = "validate"
     actor = "model"
     default_hint = "Correct the named fields and call the tool again."
+
+
+class InvalidEmbed(InvalidArguments):
+    """An embed in the arguments cannot be worked out."""
+
+    code = "invalid_embed"
+    default_hint = "Correct the embed, or write the value itself."
+
+
+class ArtifactNotFound(InvalidArguments):
+    """There is no such artifact here."""
+
+    code = "artifact_not_found"
+    default_hint = "Use one of the artifacts of this conversation."
 
 
 class ToolInputRejected(ToolError):
     """The tool rejected its input."""
 
     code = "input_rejected"
+    health = Fault.NONE
     phase = "execute"
     actor = "model"
     default_hint = "Read the message, correct the arguments and call the tool again."
@@ -66,6 +127,7 @@ class PermissionRefused(ToolError):
     """The caller may not use this tool."""
 
     code = "permission_refused"
+    health = Fault.NONE
     status = HTTPStatus.FORBIDDEN
     phase = "permission"
     actor = "owner"
@@ -76,6 +138,7 @@ class ApprovalDenied(ToolError):
     """The agent's settings deny this tool."""
 
     code = "approval_denied"
+    health = Fault.NONE
     status = HTTPStatus.FORBIDDEN
     phase = "approval"
     actor = "owner"
@@ -86,15 +149,22 @@ class MissingCredential(ToolError):
     """The tool needs a credential that is not set."""
 
     code = "missing_credential"
+    health = Fault.NONE
     phase = "load"
     actor = "owner"
     default_hint = "Add the named variable under Credentials, then try again."
+
+    @property
+    def fault(self) -> Fault:
+        """Blame the tool only for variables that its package does not declare (`undeclared`)."""
+        return Fault.NEEDS_KEY if self.extra.get("undeclared") else Fault.NONE
 
 
 class ToolUnavailable(ToolError):
     """The tool cannot be loaded."""
 
     code = "tool_unavailable"
+    health = Fault.NONE
     status = HTTPStatus.CONFLICT
     phase = "load"
 
@@ -105,7 +175,7 @@ class ImportBroken(ToolError):
     code = "import_broken"
     status = HTTPStatus.CONFLICT
     phase = "load"
-    counts_against_health = True
+    health = Fault.IMPORT
     default_hint = "Ask the author of the package, or import another version."
 
 
@@ -113,6 +183,7 @@ class SandboxUnavailable(ToolError):
     """The sandbox is not available, so packages cannot run."""
 
     code = "sandbox_unavailable"
+    health = Fault.NONE
     status = HTTPStatus.CONFLICT
     phase = "load"
     default_hint = "Run `manage.py doctor`: it names what is missing and how to get it."
@@ -122,20 +193,30 @@ class ToolFailed(ToolError):
     """The tool reported an error."""
 
     code = "tool_failed"
+    health = Fault.REPEATED
+
+
+class NetworkDenied(ToolError):
+    """The tool tried to reach a host that it may not."""
+
+    code = "network_denied"  # `extra.hosts` lists them as `host:port`
+    health = Fault.NONE
+    status = HTTPStatus.FORBIDDEN
+    default_hint = "Ask a reviewer to allow the host on the page of the package."
 
 
 class ToolCrashed(ToolError):
     """The tool's process ended before it answered."""
 
     code = "tool_crashed"
-    counts_against_health = True
+    health = Fault.EXECUTION
 
 
 class ToolTimeout(ToolError):
     """The tool did not answer in time."""
 
     code = "tool_timeout"
-    counts_against_health = True
+    health = Fault.EXECUTION
     default_hint = "Try a smaller input, or raise the tool's time limit."
 
 
@@ -143,13 +224,14 @@ class OutputRejected(ToolError):
     """The tool's answer could not be used."""
 
     code = "output_rejected"
-    counts_against_health = True
+    health = Fault.EXECUTION
 
 
 class CallCancelled(ToolError):
     """The call was cancelled."""
 
     code = "cancelled"
+    health = Fault.NONE
     actor = "owner"
 
 
@@ -243,4 +325,71 @@ class UnknownExport(ToolUnavailable):
     """The package has no tool of this name."""
 
     code = "unknown_export"
+    health = Fault.IMPORT
     default_hint = "Import the package again: its tools may have been renamed."
+
+
+class ExportDrift(UnknownExport):
+    """The package declares the tool under another name than it exports."""
+
+    code = "export_drift"
+    default_hint = "Choose on the package's page which export is meant."
+
+
+class UpstreamUnreachable(ToolError):
+    """The service behind the tool does not answer, or has too much to do."""
+
+    code = "upstream_unreachable"
+    health = Fault.UPSTREAM
+    default_hint = "Try again later."
+
+
+class SearchTimeout(ToolError):
+    """The search for tools did not end in time."""
+
+    code = "search_timeout"
+    health = Fault.NONE
+    phase = "search"
+    default_hint = "Search again in a moment, in fewer words."
+
+
+class HostRefused(ToolError):
+    """The tool may not reach this host."""
+
+    code = "host_refused"
+    health = Fault.NONE
+    status = HTTPStatus.FORBIDDEN
+
+
+class UpstreamError(ToolError):
+    """The service behind the tool answered with an error."""
+
+    code = "upstream_error"
+    health = Fault.NONE
+    default_hint = "Read the service's answer; correct the arguments, or try again later."
+
+
+class UpstreamAuth(UpstreamError):
+    """The service behind the tool refused the key that was sent."""
+
+    code = "upstream_auth"
+    health = Fault.SIGN_IN
+    actor = "owner"
+    default_hint = "See under Credentials that the key is right and still valid, then try again."
+
+
+class UpstreamRateLimited(UpstreamError):
+    """The service behind the tool takes no more requests at the moment."""
+
+    code = "upstream_rate_limited"
+    health = Fault.UPSTREAM
+    default_hint = "Wait a while, then try again."
+
+
+class ResponseTooLarge(OutputRejected):
+    """The service answered with more than is taken."""
+
+    code = "response_too_large"
+    actor = "owner"
+    health = Fault.NONE
+    default_hint = "Ask the service for less: a page, a filter or fewer fields."

@@ -1,19 +1,22 @@
 """The one door through which every tool is called.
 
 Chat, sequence steps, the tool page and the REST API all call `invoke`, so that no path goes
-round the checks: permission → approval → arguments → credentials → executor → record.
+round the checks: permission → approval → arguments → credentials → embeds → executor → record.
 """
 
 import logging
 import time
 from collections.abc import Callable
 
-from config.lib.jsontext import mask, shortened, size_of, storable
+from config.lib.jsontext import shortened, size_of, storable
+from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health, metrics
 from registry.context import CallContext
+from registry.embeds import ReadArtifact, resolve_embeds
 from registry.errors import (
     ApprovalDenied,
+    ArtifactNotFound,
     InvalidArguments,
     MissingCredential,
     OutputRejected,
@@ -24,6 +27,8 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
 from registry.models.invocation import Outcome
+from registry.models.tool import ToolKind
+from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -37,6 +42,9 @@ LARGEST_OUTPUT = 1_000_000
 LARGEST_RECORD = 64_000
 """Bytes of arguments or output that an invocation row keeps; more is kept as a preview."""
 
+COMPOSITE = frozenset({ToolKind.SEQUENCE.value, ToolKind.CODE.value})
+"""Kinds that call other tools: each of those calls takes its own variables from the context."""
+
 
 def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolResult:
     """Call a tool and record the call; never raise for anything the tool or the caller did.
@@ -45,7 +53,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     completed with the schema's defaults.
     """
     started = time.monotonic()
-    env: JsonObject = {}
+    masker = Masker(context.given.values())
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
@@ -53,19 +61,22 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
-        answer = executor_for(spec.kind).execute(spec, checked, _narrowed(context, standing, env))
+        masker = Masker([*env.values(), *context.given.values()])
+        checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
+        narrowed = _narrowed(spec, context, standing, env, masker)
+        answer = executor_for(spec.kind).execute(spec, checked, narrowed)
         details = answer.details
-        output = _usable(answer, env)
+        output = _usable(answer, masker)
     except ToolError as problem:
         error = problem
     except Exception as problem:  # the boundary: a tool's bug must not end the turn or the run
-        logger.exception("%s failed unexpectedly", spec.label)
+        log_failure(logger, masker, "%s failed unexpectedly", spec.label)
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
-        error = _told(error, spec, env)
-        details = error.extra.pop("details", details)
+        error, details = _told(naming_keys(error, spec), spec, masker, details)
+    details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
-    row = _record(spec, arguments, context, env, output, error, duration_ms)
+    row = _record(spec, arguments, context, masker, output, error, duration_ms)
     metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
@@ -118,18 +129,41 @@ def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
     return {name: value for name, value in values.items() if value}
 
 
-def _narrowed(context: CallContext, standing: Standing | None, env: JsonObject) -> CallContext:
+def _reader(context: CallContext) -> ReadArtifact:
+    def read(name: str, version: int | None) -> str:
+        if context.artifacts is None:
+            raise ArtifactNotFound(
+                "Only a conversation has artifacts, and this call belongs to none.",
+                "Write the text itself.",
+            )
+        return context.artifacts.read(name, version)
+
+    return read
+
+
+def _narrowed(
+    spec: ToolSpec,
+    context: CallContext,
+    standing: Standing | None,
+    env: JsonObject,
+    masker: Masker,
+) -> CallContext:
     """Leave of the circumstances what this one tool may know, and add what it may reach."""
+
+    def progress(note: JsonObject) -> None:
+        context.progress(masker.value(storable(note)))
+
     hosts = tuple(standing.allowed_hosts or ()) if standing else ()
-    return context.derive(env=_only(env), allowed_hosts=hosts)
+    context = context.derive(allowed_hosts=hosts, progress=progress if masker else context.progress)
+    return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
 def _only(env: JsonObject) -> Callable[..., JsonObject]:
     return lambda names: {name: env[name] for name in names if name in env}
 
 
-def _usable(answer: Output, env: JsonObject) -> JsonValue:
-    output = mask(storable(answer.value), env.values())
+def _usable(answer: Output, masker: Masker) -> JsonValue:
+    output = masker.value(storable(answer.value))
     if (size := size_of(output)) > LARGEST_OUTPUT:
         raise OutputRejected(
             f"The answer has {size:,} bytes; at most {LARGEST_OUTPUT:,} are accepted.",
@@ -138,23 +172,26 @@ def _usable(answer: Output, env: JsonObject) -> JsonValue:
     return output
 
 
-def _told(error: ToolError, spec: ToolSpec, env: JsonObject) -> ToolError:
-    """Name the tool in the error and put secrets that its words repeat out of sight."""
+def _told(
+    error: ToolError, spec: ToolSpec, masker: Masker, details: JsonObject | None
+) -> tuple[ToolError, JsonObject | None]:
+    """Name the tool in the error and put secrets that its words repeat out of sight.
+
+    Returns the error and the details that it brought, which stand beside it from here on.
+    """
+    details = error.extra.pop("details", details)
     error.tool = error.tool or spec.label
-    error.message = str(mask(storable(error.message), env.values()))
-    error.hint = str(mask(storable(error.hint), env.values()))
-    details = error.extra.pop("details", None)
-    error.extra = mask(storable(error.extra), env.values())
-    if details is not None:
-        error.extra["details"] = details
-    return error
+    error.message = masker.text(str(storable(error.message)))
+    error.hint = masker.text(str(storable(error.hint)))
+    error.extra = masker.value(storable(error.extra))
+    return error, details
 
 
 def _record(
     spec: ToolSpec,
     arguments: JsonValue,
     context: CallContext,
-    env: JsonObject,
+    masker: Masker,
     output: JsonValue,
     error: ToolError | None,
     duration_ms: int,
@@ -172,7 +209,7 @@ def _record(
         phase=error.phase if error else "execute",
         error_code=error.code if error else "",
         error=error.as_dict() if error else None,
-        arguments=shortened(mask(storable(arguments), env.values()), LARGEST_RECORD),
+        arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
         output=shortened(output, LARGEST_RECORD),
         duration_ms=duration_ms,
     )

@@ -9,7 +9,8 @@ from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
 from config.lib.jsontext import clean_text
 from registry.models import Tool
-from registry.models.tool import Health
+from registry.models.health import HealthState, in_state
+from registry.needs import packages_lacking_keys
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_visible_to
 
@@ -83,20 +84,13 @@ def _narrowed(user: User, filters: ToolFilters) -> Q:
         where &= Q(visibility=filters.visibility)
     if filters.owner:
         where &= Q(owner=user) if filters.owner == MINE else Q(owner__username=filters.owner)
-    return where & _health(filters.health)
+    return where & _health(filters.health, user)
 
 
-def _health(health: str) -> Q:
-    broken = Q(import_health=Health.BROKEN) | Q(execution_health=Health.BROKEN)
-    healthy = Q(import_health=Health.HEALTHY) | Q(execution_health=Health.HEALTHY)
-    match health:
-        case "":
-            return Q()
-        case Health.BROKEN:
-            return broken
-        case Health.HEALTHY:
-            return healthy & ~broken
-        case Health.UNKNOWN:
-            return ~broken & ~healthy
-        case _:
-            return Q(pk=None)
+def _health(health: str, user: User) -> Q:
+    """Narrow to a state; who has no key for a tool finds it among those that need one."""
+    if not health:
+        return Q()
+    if health == HealthState.NEEDS_KEY:
+        return in_state(health) | Q(package__in=packages_lacking_keys(user))
+    return in_state(health)

@@ -23,7 +23,7 @@ FIELD = "tpmjs"
 LONGEST_EXPORT = 128
 LONGEST_LABEL = 64
 MOST_TOOLS = 200
-_ENV_NAME = re.compile(r"^[A-Z_][A-Z0-9_]{0,99}$")
+ENV_NAME = re.compile(r"^[A-Z_][A-Z0-9_]{0,99}$")
 
 Shape = TypeVar("Shape", bound=BaseModel)
 
@@ -253,7 +253,7 @@ class _Reader:
         found: dict[str, JsonObject] = {}
         for item, path in self._items(declared, f"{FIELD}.env"):
             variable = self._fit(_Env, item, path)
-            if not _ENV_NAME.match(variable.name):
+            if not ENV_NAME.fullmatch(variable.name):
                 message = "A variable's name is made of A–Z, 0–9 and _; this one is left out."
                 self._problem(f"{path}.name", message)
                 continue

@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 
 from config.lib.errors import NotFound
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models.health import UNWELL, in_state
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
 
@@ -39,6 +40,11 @@ def tools_usable_by(user: User) -> QuerySet[Tool]:
     return tools_visible_to(user).exclude(
         Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
     )
+
+
+def tools_unwell(user: User) -> QuerySet[Tool]:
+    """Return the visible tools that somebody has to look after: any state but well and untried."""
+    return tools_visible_to(user).filter(in_state(UNWELL))
 
 
 class Standing(NamedTuple):

@@ -1,22 +1,31 @@
 """Every change of the registry."""
 
 import contextlib
+from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
-from django.contrib.auth.models import User
-from django.db import transaction
+from django.contrib.admin.models import CHANGE, LogEntry
+from django.contrib.auth.models import Group, User
+from django.db import IntegrityError, transaction
 from django.utils import timezone
 
+from config.lib.errors import Conflict, InvalidInput, NotAllowed
+from config.lib.host_patterns import parse_host_pattern
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject, JsonSchema
 from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
+from registry.models.tool import Visibility
 from registry.quality import quality_of
 from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
 from registry.specs import snapshot_of
 from registry.wire_names import wire_name
+
+MOST_HOSTS = 50
 
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
@@ -55,6 +64,42 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     )
 
 
+def tool_write(
+    tool: Tool,
+    *,
+    author: User,
+    name: str,
+    description: str,
+    definition: JsonObject,
+    input_schema: JsonSchema,
+    visibility: str,
+    team: Group | None,
+) -> Tool:
+    """Save what a person made of their own tool, checked before, and publish its next version.
+
+    A public tool waits for review after every change of what it does, because that is no longer
+    what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
+    """
+    before = canonical_digest(snapshot_of(tool))
+    if tool.title != name:
+        tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
+    tool.title, tool.description = name, description
+    tool.definition, tool.input_schema = definition, storable(input_schema)
+    became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
+    tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
+    changed = canonical_digest(snapshot_of(tool)) != before
+    if (changed or became_public) and tool.review_status != ReviewStatus.QUARANTINED:
+        tool.review_status = ReviewStatus.CANDIDATE
+    try:
+        with transaction.atomic():
+            tool_publish(tool, author=author)
+    except IntegrityError:
+        raise Conflict(
+            f"Somebody has just taken the name {tool.wire_name}.", "Save again."
+        ) from None
+    return tool
+
+
 def tool_delete(tool: Tool) -> None:
     """Take a tool out of the catalogue; its history stays, its wire name becomes free."""
     tool.deleted_at = timezone.now()
@@ -65,6 +110,12 @@ def tool_review(tool: Tool, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a tool."""
     tool.review_status = status
     tool.save(update_fields=["review_status", "updated_at"])
+
+
+def tool_limit_time(tool: Tool, *, seconds: int, author: User | None) -> ToolVersion:
+    """Say how long a call of a tool may take, 1 to 300 seconds, as its next version."""
+    tool.timeout_seconds = seconds
+    return tool_publish(tool, author=author, reason=f"Time limit: {seconds} s")
 
 
 def package_review(package: Package, *, status: ReviewStatus) -> None:
@@ -79,3 +130,39 @@ def _forget(artifact: str) -> None:
     """End what the sandbox keeps ready of it; a service that is not there keeps nothing."""
     with contextlib.suppress(ToolError):
         sandbox().forget(artifact)
+
+
+def checked_hosts(hosts: Sequence[str]) -> list[str]:
+    """Return the patterns in their one spelling; raise InvalidInput that names a wrong one."""
+    try:
+        checked = dict.fromkeys(str(parse_host_pattern(host)) for host in hosts)
+    except ValueError as error:
+        raise InvalidInput(str(error), "Write host, host:port or *.host.") from error
+    if len(checked) > MOST_HOSTS:
+        raise InvalidInput(f"At most {MOST_HOSTS} hosts can be allowed.")
+    return list(checked)
+
+
+@transaction.atomic
+def package_allow_hosts(
+    package: Package, hosts: Sequence[str], *, by: User, reason: str = ""
+) -> None:
+    """Let the tools of a package reach these hosts and no others, from the next call on.
+
+    Who decided what, and why, is kept in the package's history in the admin. Raises NotAllowed
+    for whoever does not govern packages.
+    """
+    if not by.has_perm("registry.change_package"):
+        raise NotAllowed(
+            "Only a reviewer decides which hosts a package may reach.", "Ask a reviewer."
+        )
+    before, package.allowed_hosts = package.allowed_hosts, checked_hosts(hosts)
+    package.save(update_fields=["allowed_hosts", "updated_at"])
+    told = f"Network: {_listed(package.allowed_hosts)} (before: {_listed(before)})."
+    LogEntry.objects.log_actions(
+        by.pk, [package], CHANGE, change_message=f"{told} {reason}".strip(), single_object=True
+    )
+
+
+def _listed(hosts: Sequence[str]) -> str:
+    return ", ".join(hosts) or "none"

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from config.lib.types import JsonObject, JsonSchema
-from registry.models import Tool, ToolVersion
+from registry.api_definition import variables_of
+from registry.models import Package, Tool, ToolVersion
+
+GOVERNED = ("bindings", "env")
+"""Settings of a package that people decided on: which export a declared tool is, what it reads."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +48,14 @@ class ToolSpec:
     env: tuple[EnvVariable, ...]
 
     @property
+    def raw_string_args(self) -> tuple[str, ...]:
+        """Return the arguments in which «…» is left as it stands."""
+        if self.kind == "code":
+            return ("code",)
+        settings = (self.package or {}).get("settings") or {}
+        return tuple(settings.get("raw_string_args") or ())
+
+    @property
     def label(self) -> str:
         """Return the name a person knows it by: `package::export`, or the wire name."""
         if self.package and self.kind != "builtin":
@@ -73,11 +85,16 @@ def snapshot_of(tool: Tool) -> JsonObject:
             "integrity": package.integrity,
             "artifact": package.artifact,
             "env": package.env,
-            **({"settings": package.settings} if package.settings else {}),
+            **({"settings": loaded} if (loaded := _how_loaded(package)) else {}),
         }
         if package
         else None,
     }
+
+
+def _how_loaded(package: Package) -> JsonObject:
+    """Return the package's settings but for what was decided about it here (`GOVERNED`)."""
+    return {name: value for name, value in package.settings.items() if name not in GOVERNED}
 
 
 def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
@@ -85,6 +102,9 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
     snapshot = dict(version.snapshot)
     package = snapshot.pop("package")
     env = package.pop("env", []) if package else []
+    declared = {item["name"]: item for item in env}
+    for name in variables_of(snapshot.get("definition") or {}):
+        declared.setdefault(name, {"name": name, "description": "For the sign-in of its requests."})
     return ToolSpec(
         tool_id=version.tool_id,
         version=version.number,
@@ -97,7 +117,7 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
                 description=item.get("description") or "",
                 required=item.get("required", True),
             )
-            for item in env
+            for item in declared.values()
         ),
         **{**snapshot, "required_scopes": frozenset(snapshot["required_scopes"])},
     )

@@ -6,7 +6,8 @@ from uuid import UUID
 from celery import shared_task
 
 from config.lib.errors import DomainError
-from registry.importing.health_check import packages_check
+from registry.importing import schedule
+from registry.importing.health_check import due_check
 from registry.importing.jobs import TASK, import_run
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
@@ -20,11 +21,11 @@ def run_import(job_id: str) -> None:
     import_run(UUID(job_id))
 
 
-@shared_task(name="registry.check_tool_health")
+@shared_task(name=schedule.TASK)
 def check_tool_health() -> None:
-    """Read the exports of every imported package again and set the health of its tools."""
+    """Look at the packages that are due; workers that do this at once share them out."""
     try:
-        for check in packages_check():
+        for check in due_check():
             if check.broken:
                 logger.warning("%s: %s", check.package, check.broken)
     except DomainError as error:

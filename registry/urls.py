@@ -1,16 +1,23 @@
 from django.urls import path
 
-from registry.views import packages, sandbox, tools
+from registry.views import api_tools, mending, network, packages, sandbox, tools
 
 app_name = "registry"
 urlpatterns = [
     path("tools/", tools.tool_list, name="tool_list"),
+    path("tools/new/api", api_tools.api_tool_create, name="api_tool_create"),
+    path("tools/<uuid:tool_id>/edit/api", api_tools.api_tool_edit, name="api_tool_edit"),
+    path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
+    path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
     path("sandbox/", sandbox.sandbox_status, name="sandbox_status"),
+    path("packages/<uuid:package_id>/repair/", mending.package_repair_view, name="package_repair"),
+    path("packages/<uuid:package_id>/env/", mending.package_env, name="package_env"),
+    path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
 ]

@@ -1,7 +1,13 @@
 """Put together the circumstances under which a run calls its tools."""
 
+import json
+from collections.abc import Mapping
+
+from django.conf import settings
+from django.utils.module_loading import import_string
+
 from agents.access import denied_by
-from agents.credentials import env_of
+from agents.credentials import env_of, revealed
 from registry.context import CallContext, nothing_denied
 from registry.models.invocation import Caller
 from sequences.models import Run
@@ -11,9 +17,10 @@ def context_of(run: Run) -> CallContext:
     """Return the rights and means of whoever started the run, read from the run's row.
 
     A worker has nothing else to go by, and a sequence inside a sequence gets no more than this:
-    credentials are read anew for every step.
+    credentials are read anew for every step. Of a run that a conversation started, the row has a
+    reference only, by which the conversation's values are found.
     """
-    return CallContext(
+    context = CallContext(
         user=run.user,
         caller=Caller(run.caller),
         scopes=None if run.scopes is None else frozenset(run.scopes),
@@ -23,3 +30,14 @@ def context_of(run: Run) -> CallContext:
         turn_id=run.turn_id,
         run_id=run.pk,
     )
+    if run.turn_id:
+        context = import_string(settings.TURN_MEANS)(context)
+    return context.with_given(_given(run))
+
+
+def _given(run: Run) -> Mapping[str, str]:
+    """Open the values that came with the call of the run."""
+    if run.given is None:
+        return {}
+    values: dict[str, str] = json.loads(revealed("What was given to the run", run.given))
+    return values

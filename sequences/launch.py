@@ -1,5 +1,6 @@
 """Start a run in the worker, and follow it."""
 
+import json
 import logging
 import time
 from datetime import datetime, timedelta
@@ -14,6 +15,7 @@ from kombu.exceptions import OperationalError
 
 from config.lib.errors import Conflict
 from config.lib.jsontext import storable
+from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import CallCancelled, ToolTimeout, ToolUnavailable
@@ -39,7 +41,11 @@ QUEUE_UNREACHABLE: JsonObject = {
 
 
 def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
-    """Create a queued run of this version of a sequence, with the rights of its caller."""
+    """Create a queued run of this version of a sequence, with the rights of its caller.
+
+    Values that came with the call are sealed in its row until it ends; the queue carries the id
+    of the run alone.
+    """
     version = ToolVersion.objects.get(tool_id=spec.tool_id, number=spec.version)
     return Run.objects.create(
         tool_id=spec.tool_id,
@@ -50,6 +56,7 @@ def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
         agent_id=context.agent_id,
         scopes=None if context.scopes is None else sorted(context.scopes),
         turn_id=context.turn_id,
+        given=seal(json.dumps(dict(context.given))) if context.given else None,
         parent_step_id=context.run_step_id,
     )
 

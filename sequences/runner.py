@@ -50,9 +50,9 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
     happens is told in the run's row.
     """
-    context = context_of(run).derive(cancel=cancel, depth=depth)
     with watching(run, cancel) as watch:
         try:
+            context = context_of(run).derive(cancel=cancel, depth=depth)
             ending = _ending(run, context, watch)
         except DomainError as error:
             ending = Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))

@@ -39,7 +39,8 @@ def run_retry(
     """Start a finished run again with its input, from `from_step` on (empty: from the first).
 
     The steps before it are taken over with their outputs. The new run has the agent of the old
-    one, and only the scopes that both the old run and who asks for the retry have. Raises
+    one, and only the scopes that both the old run and who asks for the retry have. Values that
+    were given to the old run went with its end; those of `context` are taken. Raises
     Conflict while the run goes on, InvalidInput when there is nothing to take over.
     """
     if not run.is_finished:
@@ -48,7 +49,9 @@ def run_retry(
     spec = load_spec(run.tool, number)
     definition = parse(spec.definition)
     before = _steps_before(run, from_step or 1, definition)
-    context = context.derive(agent_id=run.agent_id, scopes=_common_scopes(run, context))
+    context = context.derive(
+        agent_id=run.agent_id, turn_id=run.turn_id, scopes=_common_scopes(run, context)
+    )
     arguments = permitted(spec, run.input, context)
     with transaction.atomic():
         again = new_run(spec, arguments, context)

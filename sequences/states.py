@@ -48,6 +48,7 @@ def run_finish(run: Run, ending: Ending) -> None:
         output=ending.output,
         error=ending.error,
         finished_at=timezone.now(),
+        given=None,
     )
     run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
 
@@ -60,7 +61,11 @@ def run_cancel(run: Run) -> None:
     now = timezone.now()
     waiting = Run.objects.filter(pk=run.pk, status=RunStatus.QUEUED)
     if not waiting.update(
-        status=RunStatus.CANCELLED, cancel_requested_at=now, finished_at=now, error=CANCELLED
+        status=RunStatus.CANCELLED,
+        cancel_requested_at=now,
+        finished_at=now,
+        error=CANCELLED,
+        given=None,
     ) and not Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING).update(
         cancel_requested_at=now
     ):
@@ -94,7 +99,7 @@ def _fail_abandoned(run: Run, now: datetime) -> int:
     }
     failed = Run.objects.filter(
         pk=run.pk, status=RunStatus.RUNNING, heartbeat_at__lt=now - SILENT_FOR
-    ).update(status=RunStatus.FAILED, finished_at=now, error=error)
+    ).update(status=RunStatus.FAILED, finished_at=now, error=error, given=None)
     if failed:
         RunStep.objects.filter(run=run, status=StepStatus.RUNNING).update(
             status=StepStatus.FAILED, error=error, message=error["message"]

@@ -92,6 +92,7 @@ def _environment() -> dict[str, str]:
         "REDIS_URL": settings.REDIS_URL,
         "SECRET_KEY": settings.SECRET_KEY,
         "OUTFITTER_ENCRYPTION_KEYS": ",".join(settings.ENCRYPTION_KEYS),
+        "OUTBOUND_ALLOW": "127.0.0.1",  # the servers that tests put up
         "PYTHONUNBUFFERED": "1",
     }
 

@@ -6,6 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from agents.models.agent import Agent
+from config.lib.sealing import SealedField
 
 
 class Credential(models.Model):
@@ -23,7 +24,7 @@ class Credential(models.Model):
         Agent, null=True, blank=True, on_delete=models.CASCADE, related_name="credentials"
     )
     name = models.CharField(max_length=100, help_text="Environment name, such as EXA_API_KEY.")
-    ciphertext = models.BinaryField()
+    ciphertext = SealedField()
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -40,3 +41,9 @@ class Credential(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    @property
+    def sealed_name(self) -> str:
+        """Say whose it is, for an operator."""
+        place = f", for the agent {self.agent.name}" if self.agent else ""
+        return f"credential {self.name} of {self.owner.username}{place}"

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from django.urls import reverse
 from rest_framework import serializers
 
-from chat.models import Conversation, Message, Turn
+from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
 from chat.models.message import Role
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
@@ -80,6 +81,45 @@ class StartSerializer(serializers.Serializer[Conversation]):
 
     agent = serializers.CharField(help_text="The agent's slug.")
     title = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class ArtifactSerializer(serializers.ModelSerializer[Artifact]):
+    """An artifact without its content, which is at `url`."""
+
+    mediaType = serializers.CharField(source="media_type", read_only=True)
+    invocation = serializers.UUIDField(source="invocation_id", read_only=True, allow_null=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    url = serializers.SerializerMethodField()
+
+    class Meta:
+        model = Artifact
+        fields = (
+            *("id", "name", "version", "mediaType", "size", "digest", "invocation", "createdAt"),
+            "url",
+        )
+
+    def get_url(self, artifact: Artifact) -> str:
+        """Return the place of the content in the REST API."""
+        return reverse("artifact-content", args=[artifact.pk])
+
+
+class VariableSerializer(serializers.ModelSerializer[ConversationSecret]):
+    """A variable of a conversation; its value is never shown."""
+
+    expiresAt = serializers.DateTimeField(source="expires_at", read_only=True)
+
+    class Meta:
+        model = ConversationSecret
+        fields = ("name", "expiresAt")
+
+
+class VariablesSerializer(serializers.Serializer[ConversationSecret]):
+    """Values for the tools of a conversation."""
+
+    env = serializers.DictField(
+        child=serializers.CharField(max_length=10_000, trim_whitespace=False),
+        help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
+    )
 
 
 class SendSerializer(serializers.Serializer[Turn]):

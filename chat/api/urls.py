@@ -5,6 +5,12 @@ from chat.api import views
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
     path("conversations/<uuid:conversation_id>/", views.ConversationView.as_view()),
+    path("conversations/<uuid:conversation_id>/variables/", views.VariablesView.as_view()),
+    path(
+        "conversations/<uuid:conversation_id>/variables/<str:name>/", views.VariableView.as_view()
+    ),
+    path("conversations/<uuid:conversation_id>/artifacts/", views.ArtifactsView.as_view()),
+    path("artifacts/<uuid:artifact_id>/", views.ArtifactView.as_view(), name="artifact-content"),
     path("conversations/<uuid:conversation_id>/messages/", views.MessagesView.as_view()),
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/",

@@ -17,8 +17,11 @@ from rest_framework.views import APIView
 from chat import selectors, services
 from chat.api import serializers as shapes
 from chat.api.renderers import EventStreamRenderer
+from chat.artifacts import artifacts_of
+from chat.downloads import attachment
 from chat.models import Turn
 from chat.streams import event_stream, json_stream, last_seen, wait_for_end
+from chat.variables import variable_forget, variables_of
 from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
@@ -86,6 +89,70 @@ class ConversationView(APIView):
     def delete(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         """Delete a conversation with all that was said in it."""
         services.conversation_delete(selectors.conversation_of(request.user, conversation_id))
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class ArtifactsView(APIView):
+    """The artifacts of a conversation."""
+
+    required_scopes = CHAT
+
+    @extend_schema(
+        responses=shapes.ArtifactSerializer(many=True), operation_id="conversations_artifacts_list"
+    )
+    def get(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
+        """List what tools made in a conversation that was too long to be told, newest first."""
+        pages = CursorPages()
+        rows = artifacts_of(selectors.conversation_of(request.user, conversation_id))
+        page = pages.paginate_queryset(rows, request, view=self)
+        return pages.get_paginated_response(shapes.ArtifactSerializer(page, many=True).data)
+
+
+class ArtifactView(APIView):
+    """One artifact."""
+
+    required_scopes = CHAT
+
+    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    def get(self, request: SignedInApiRequest, artifact_id: UUID) -> HttpResponseBase:
+        """Download an artifact's content."""
+        return attachment(selectors.artifact_of(request.user, artifact_id))
+
+
+class VariablesView(APIView):
+    """The variables of a conversation."""
+
+    required_scopes = CHAT
+
+    @extend_schema(
+        responses=shapes.VariableSerializer(many=True), operation_id="conversations_variables_list"
+    )
+    def get(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
+        """List the variables of a conversation by name; values are never shown."""
+        conversation = selectors.conversation_of(request.user, conversation_id)
+        return Response(shapes.VariableSerializer(variables_of(conversation), many=True).data)
+
+    @extend_schema(
+        request=shapes.VariablesSerializer, responses=shapes.VariableSerializer(many=True)
+    )
+    def post(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
+        """Set or replace variables; they win over stored credentials from the next call on."""
+        conversation = selectors.conversation_of(request.user, conversation_id)
+        body = shapes.VariablesSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        services.values_set(conversation, body.validated_data["env"], keep="conversation")
+        return Response(shapes.VariableSerializer(variables_of(conversation), many=True).data)
+
+
+class VariableView(APIView):
+    """One variable of a conversation."""
+
+    required_scopes = CHAT
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: SignedInApiRequest, conversation_id: UUID, name: str) -> Response:
+        """Remove a variable from a conversation; nothing happens where there is none."""
+        variable_forget(selectors.conversation_of(request.user, conversation_id), name)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -5,10 +5,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from chat import selectors
+from chat.artifacts import artifacts_of
 from chat.demo import is_demo
 from chat.models import Conversation
 from chat.rendering import shown_turn
 from chat.turns import turns_close_stale
+from chat.variables import variables_of
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
 
@@ -36,6 +38,8 @@ def conversation_page(
         "running": next((shown.turn for shown in turns if shown.is_open), None),
         "model": model,
         "is_demo": is_demo(model),
+        "variables": variables_of(conversation),
+        "artifacts": artifacts_of(conversation),
         "error": error,
         "content": content,
     }

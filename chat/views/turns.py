@@ -1,5 +1,7 @@
 """What happens inside a conversation: a message, its live answer, the end of it."""
 
+from collections.abc import Callable
+from functools import partial
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -10,6 +12,7 @@ from django_htmx.http import reswap, retarget
 
 from chat import selectors, services
 from chat.forms import MessageForm
+from chat.models import Conversation, Turn
 from chat.rendering import shown_turn
 from chat.streams import event_stream, html_stream, last_seen
 from chat.views.pages import conversation_page
@@ -25,8 +28,26 @@ def message_send(request: SignedInRequest, conversation_id: UUID) -> HttpRespons
     conversation = selectors.conversation_of(request.user, conversation_id)
     form = MessageForm(request.POST)
     content = form.cleaned_data["content"] if form.is_valid() else ""
+    return _sent(request, conversation, partial(services.message_send, content=content), content)
+
+
+@login_required
+@require_POST
+def turn_retry(request: SignedInRequest, turn_id: UUID) -> HttpResponse:
+    """Send the message of a turn again, once what it lacked has been set."""
+    turn = selectors.turn_of_person(request.user, turn_id)
+    return _sent(request, turn.conversation, lambda _: services.turn_retry(turn))
+
+
+def _sent(
+    request: SignedInRequest,
+    conversation: Conversation,
+    send: Callable[[Conversation], Turn],
+    content: str = "",
+) -> HttpResponse:
+    """Send a message and answer with its turn, or say why it was not taken."""
     try:
-        turn = services.message_send(conversation, content=content)
+        turn = send(conversation)
     except DomainError as error:
         if not wants_fragment(request):
             return conversation_page(

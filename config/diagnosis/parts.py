@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from config import embedded
 from config.diagnosis.finding import Trouble
 from config.embedded.secrets import Secrets, weaknesses
+from config.sealed import sealed_count, unreadable
 from registry.errors import ToolError
 from registry.sandbox.client import sandbox
 
@@ -79,6 +80,21 @@ def migrations() -> str:
     return "All are applied."
 
 
+def sealed() -> str:
+    """Check that every sealed value can be opened with the present keys."""
+    try:
+        lost, total = unreadable(), sealed_count()
+    except DatabaseError as error:
+        raise Trouble("Not known: the tables cannot be read.", START) from error
+    if lost:
+        raise Trouble(
+            f"{len(lost)} of {total} sealed values cannot be opened with the present keys.",
+            "`manage.py rotate_keys --check` names them. Bring the old key back, or have them set "
+            "again.",
+        )
+    return f"All {total} sealed values can be opened."
+
+
 def worker() -> str:
     """Check that a Celery worker answers."""
     try:
@@ -123,6 +139,7 @@ PART_CHECKS: dict[str, Callable[[], str]] = {
     "postgresql": postgresql,
     "redis": redis,
     "migrations": migrations,
+    "sealed values": sealed,
     "worker": worker,
     "sandbox": sandbox_service,
     "model": model,

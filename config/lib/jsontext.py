@@ -2,14 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterable
 from typing import Any
 
 from config.lib.types import JsonValue
-
-MASK = "••••••"
-SHORTEST_SECRET = 4
-"""Shorter values are not masked: they would blot out half of every text and hide nothing."""
 
 
 def clean_text(text: str) -> str:
@@ -32,26 +27,6 @@ def storable(value: Any) -> JsonValue:
             return [storable(item) for item in value]
         case _:
             return clean_text(str(value))
-
-
-def mask(value: JsonValue, secrets: Iterable[str]) -> JsonValue:
-    """Return `value` with every occurrence of a secret, in keys too, put out of sight."""
-    hidden = sorted({s for s in secrets if len(s) >= SHORTEST_SECRET}, key=len, reverse=True)
-    return _masked(value, hidden) if hidden else value
-
-
-def _masked(value: JsonValue, hidden: list[str]) -> JsonValue:
-    match value:
-        case str():
-            for secret in hidden:
-                value = value.replace(secret, MASK)
-            return value
-        case dict():
-            return {_masked(key, hidden): _masked(item, hidden) for key, item in value.items()}
-        case list():
-            return [_masked(item, hidden) for item in value]
-        case _:
-            return value
 
 
 def size_of(value: JsonValue) -> int:

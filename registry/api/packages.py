@@ -13,9 +13,12 @@ from config.lib.idempotency import idempotent
 from registry import selectors
 from registry.api import serializers as shapes
 from registry.importing.jobs import import_request
+from registry.importing.repair import package_repair
+from registry.importing.schedule import check_request, schedule_of
+from registry.importing.variables import package_declare_env
 from registry.models import ImportJob
 
-READ_WRITE = {"GET": "tools:read", "POST": "tools:write"}
+READ_WRITE = {"GET": "tools:read", "POST": "tools:write", "PATCH": "tools:write"}
 
 
 class PackageListView(APIView):
@@ -50,6 +53,56 @@ class PackageView(APIView):
         """Show a package with its manifest."""
         package = selectors.package_visible_to(request.user, package_id)
         return Response(shapes.PackageDetailSerializer(package).data)
+
+    @extend_schema(request=shapes.PackagePatchSerializer, responses=shapes.PackageDetailSerializer)
+    def patch(self, request: SignedInApiRequest, package_id: UUID) -> Response:
+        """Let a package that you added read the variables in `env`; its tools are given no other.
+
+        New variables of an approved package are reviewed anew.
+        """
+        body = shapes.PackagePatchSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        package = selectors.package_visible_to(request.user, package_id)
+        package = package_declare_env(package, body.validated_data["env"], user=request.user)
+        return Response(shapes.PackageDetailSerializer(package).data)
+
+
+class PackageRepairView(APIView):
+    """A tool that is declared under another name than it is exported."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(request=shapes.PackageRepairSerializer, responses=shapes.PackageDetailSerializer)
+    @idempotent
+    def post(self, request: SignedInApiRequest, package_id: UUID) -> Response:
+        """Say which export of a package that you added the declared tool is."""
+        body = shapes.PackageRepairSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        package = selectors.package_visible_to(request.user, package_id)
+        package = package_repair(package, **body.validated_data, user=request.user)
+        return Response(shapes.PackageDetailSerializer(package).data)
+
+
+class PackageCheckView(APIView):
+    """The health of a package's tools."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(responses=shapes.CheckSerializer)
+    def get(self, request: SignedInApiRequest, package_id: UUID) -> Response:
+        """Tell when the tools of a package were last looked at, and when they are next."""
+        package = selectors.package_visible_to(request.user, package_id)
+        return Response(shapes.CheckSerializer(schedule_of(package)).data)
+
+    @extend_schema(request=None, responses={202: shapes.CheckSerializer})
+    @idempotent
+    def post(self, request: SignedInApiRequest, package_id: UUID) -> Response:
+        """Have the tools of a package that you added looked at as soon as a worker is free."""
+        package = selectors.package_visible_to(request.user, package_id)
+        check_request(package, request.user)
+        return Response(
+            shapes.CheckSerializer(schedule_of(package)).data, status=status.HTTP_202_ACCEPTED
+        )
 
 
 class PackageRefreshView(APIView):

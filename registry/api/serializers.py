@@ -4,7 +4,8 @@ from typing import Any
 
 from rest_framework import serializers
 
-from registry.models import ImportJob, Package, Tool, ToolVersion
+from registry.models import CheckSchedule, ImportJob, Package, Tool, ToolVersion
+from registry.models.health import HealthState
 from registry.models.package import Ecosystem
 from registry.models.tool import Visibility
 from registry.search.service import Hit
@@ -67,6 +68,41 @@ class PackageImportSerializer(serializers.Serializer[Any]):
     version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
 
 
+class DeclaredVariableSerializer(serializers.Serializer[Any]):
+    """A variable that a package's tools may read."""
+
+    name = serializers.CharField(max_length=100)
+    description = serializers.CharField(
+        max_length=500, required=False, allow_blank=True, default=""
+    )
+    required = serializers.BooleanField(default=True)  # type: ignore[assignment]  # the wire's name
+
+
+class PackagePatchSerializer(serializers.Serializer[Any]):
+    """What is decided of a package: the variables that it may read, added to those it declares."""
+
+    env = DeclaredVariableSerializer(many=True, allow_empty=False)
+
+
+class PackageRepairSerializer(serializers.Serializer[Any]):
+    """Which export a declared tool is."""
+
+    declared = serializers.CharField(max_length=128)
+    export = serializers.CharField(max_length=128)
+
+
+class CheckSerializer(serializers.ModelSerializer[CheckSchedule]):
+    """When a package's tools were last looked at, and when they are next; null: at once."""
+
+    lastAt = serializers.DateTimeField(source="last_at", allow_null=True, read_only=True)
+    nextAt = serializers.DateTimeField(source="next_at", allow_null=True, read_only=True)
+    error = serializers.DictField(allow_null=True, read_only=True)
+
+    class Meta:
+        model = CheckSchedule
+        fields = ("lastAt", "nextAt", "error")
+
+
 class JobSerializer(serializers.ModelSerializer[ImportJob]):
     """An import and how far it is."""
 
@@ -117,6 +153,9 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
     )
     timeoutSeconds = serializers.IntegerField(source="timeout_seconds", read_only=True)
     quality = serializers.FloatField(read_only=True)
+    health = serializers.ChoiceField(
+        choices=HealthState.choices, source="health_state", read_only=True
+    )
     importHealth = serializers.CharField(source="import_health", read_only=True)
     executionHealth = serializers.CharField(source="execution_health", read_only=True)
     healthError = serializers.DictField(source="health_error", allow_null=True, read_only=True)
@@ -148,6 +187,7 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
             "timeoutSeconds",
             "version",
             "quality",
+            "health",
             "importHealth",
             "executionHealth",
             "healthError",
@@ -163,13 +203,19 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
 
 
 class ToolDetailSerializer(ToolSerializer):
-    """A tool with the steps of a sequence."""
+    """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
+
+    `missingEnv` are the variables that you have not set.
+    """
 
     definition = serializers.DictField(allow_null=True, read_only=True)
+    missingEnv = serializers.ListField(
+        child=serializers.CharField(), source="needs", read_only=True
+    )
 
     class Meta:
         model = Tool
-        fields = (*ToolSerializer.Meta.fields, "definition")
+        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv")
 
 
 class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
@@ -235,7 +281,7 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
 
     name = serializers.CharField(max_length=120)
     description = serializers.CharField(required=False, allow_blank=True)
-    type = serializers.CharField(required=False, help_text="sequence, unless told otherwise")
+    type = serializers.CharField(required=False, help_text="sequence (where none is told) or api")
     visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()

@@ -25,6 +25,7 @@ from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
+from registry.needs import tell_needs
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
 from registry.search.service import SearchAnswer, search
@@ -91,6 +92,7 @@ class ToolView(APIView):
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Show a tool."""
         tool = selectors.tool_visible_to(request.user, tool_id)
+        tell_needs([tool], request.user)
         return Response(shapes.ToolDetailSerializer(tool).data)
 
     @extend_schema(request=shapes.ToolWriteSerializer, responses=shapes.ToolDetailSerializer)

@@ -5,6 +5,8 @@ from registry.api import packages, tools
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
     path("packages/<uuid:package_id>/", packages.PackageView.as_view()),
+    path("packages/<uuid:package_id>/repair/", packages.PackageRepairView.as_view()),
+    path("packages/<uuid:package_id>/check/", packages.PackageCheckView.as_view()),
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
     path("tools/", tools.ToolListView.as_view()),

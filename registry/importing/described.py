@@ -1,11 +1,12 @@
 """Put together what a tool's row says, from its export and from its declaration."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
-from registry.errors import ImportBroken
+from registry.errors import ExportDrift, ImportBroken, ToolError
 from registry.importing.matching import Match
 from registry.models import Package
 from registry.sandbox.contract import Description
@@ -42,13 +43,16 @@ def described_tool(match: Match, package: Package, description: Description) -> 
     if exported:
         schema = _object_schema(storable(exported.input_schema))
         if defects := check_schema(schema):
-            problem = f"Its input schema cannot be used: {defects[0].path}: {defects[0].message}"
+            said = f"{defects[0].path}: {defects[0].message}"
+            problem = ImportBroken(f"Its input schema cannot be used: {said}")
         else:
             values["input_schema"] = schema
         if exported.output_schema:
             values["output_schema"] = storable(exported.output_schema)
-    error = ImportBroken(problem, tool=f"{package.name}::{match.export}") if problem else None
-    return Described(values=values, error=storable(error.as_dict()) if error else None)
+    if problem is None:
+        return Described(values=values, error=None)
+    problem.tool = f"{package.name}::{match.export}"
+    return Described(values=values, error=storable(problem.as_dict()))
 
 
 def title_of(export: str) -> str:
@@ -60,14 +64,23 @@ def title_of(export: str) -> str:
     return (title[0].upper() + title[1:])[:LONGEST_TITLE]
 
 
-def _problem(match: Match, description: Description) -> str:
+def drift_error(declared: str, message: str, candidates: Sequence[str]) -> ExportDrift:
+    """Return the error of a declared tool that is exported under another name."""
+    use = " or ".join(f"“{name}”" for name in candidates)
+    hint = f"Whoever added the package, or a reviewer, presses Use {use} on the package's page."
+    return ExportDrift(message, hint, declared=declared, candidates=list(candidates))
+
+
+def _problem(match: Match, description: Description) -> ToolError | None:
     """Return why a declared tool has no export."""
     if match.exported is not None:
-        return ""
+        return None
     for problem in description.problems:
         if problem.export == match.export:
-            return f"“{match.export}” cannot be read: {problem.message}"
-    return match.drift
+            return ImportBroken(f"“{match.export}” cannot be read: {problem.message}")
+    if match.candidates:
+        return drift_error(match.export, match.drift, match.candidates)
+    return ImportBroken(match.drift)
 
 
 def _object_schema(schema: JsonObject) -> JsonObject:

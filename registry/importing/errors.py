@@ -63,3 +63,26 @@ class ImportFailed(DomainError):
 
     code = "import_failed"
     default_hint = "Try again; if it fails again, the server's log has the details."
+
+
+class InvalidVariables(InvalidInput):
+    """A package cannot be given these variables."""
+
+    code = "invalid_variables"
+    default_hint = (
+        'Send [{"name": "EXA_API_KEY", "required": true}]; a name is made of A–Z, 0–9 and _.'
+    )
+
+
+class CannotBind(InvalidInput):
+    """The tool cannot be bound to this export."""
+
+    code = "cannot_bind"
+    default_hint = "See on the package's page what is declared, and what is exported."
+
+
+class CannotCheck(Conflict):
+    """The health of this package's tools cannot be looked at."""
+
+    code = "cannot_check"
+    default_hint = "Call the tool instead: one successful call shows that it is well."

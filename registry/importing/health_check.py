@@ -1,27 +1,24 @@
 """Look whether imported packages still load, and set the health of their tools."""
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
-from registry.errors import (
-    ArtifactMissing,
-    ImportBroken,
-    RegistryUnreachable,
-    SandboxUnavailable,
-    ToolError,
-    UnknownExport,
-)
+from registry.errors import Fault, RegistryUnreachable, SandboxUnavailable, ToolError
+from registry.importing.checks import ASKS_UPSTREAM, CHECKS
+from registry.importing.schedule import checked, checking, lease_due
 from registry.models import Package, Tool
-from registry.models.package import Ecosystem
-from registry.models.tool import Health
-from registry.sandbox.client import sandbox
-from registry.sandbox.contract import Description
-from registry.selectors import BLOCKED
+from registry.models.tool import ExecutionHealth, Health
+
+BATCH = 1
+"""Packages that a worker takes at a time, so that a lease covers a single check."""
+
+LONGEST_ROUND = 45.0
+"""Seconds after which a worker takes no more packages, so that imports and runs get their turn."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,60 +30,35 @@ class PackageCheck:
     broken: dict[str, str]
 
 
-def packages_to_check() -> QuerySet[Package]:
-    """Return the imported packages that have living tools and that review has not stopped."""
-    tools = Tool.objects.filter(package=OuterRef("pk"), deleted_at=None)
-    return (
-        Package.objects.filter(Exists(tools), ecosystem=Ecosystem.NPM)
-        .exclude(artifact="")
-        .exclude(review_status__in=BLOCKED)
-        .order_by("name", "pk")
-    )
-
-
-def packages_check() -> Iterator[PackageCheck]:
-    """Check one package after the other.
+def due_check() -> Iterator[PackageCheck]:
+    """Check the packages that are due until none is left or `LONGEST_ROUND` is over.
 
     Raises SandboxUnavailable and RegistryUnreachable; no health is changed then.
     """
-    for package in packages_to_check():
+    started = time.monotonic()
+    while time.monotonic() - started < LONGEST_ROUND and (batch := lease_due(BATCH)):
+        yield from packages_check(batch)
+
+
+def packages_check(packages: Iterable[Package]) -> Iterator[PackageCheck]:
+    """Check one package after the other; raises as `due_check` does."""
+    for package in packages:
         yield package_check(package)
 
 
 def package_check(package: Package) -> PackageCheck:
-    """Read a package's exports again and set `import_health` of each of its tools."""
+    """Look at a package's tools, set `import_health` of each and plan the next look."""
     tools = list(Tool.objects.filter(package=package, deleted_at=None))
-    try:
-        description = _described(package)
-    except (SandboxUnavailable, RegistryUnreachable):  # says nothing of this package
-        raise
-    except ToolError as error:
-        return _settle(package, tools, {tool.export_name: error for tool in tools})
-    exports = {name for tool in description.tools for name in (tool.export, *tool.aliases)}
-    missing: dict[str, ToolError] = {
-        tool.export_name: UnknownExport(f"{package} does not export “{tool.export_name}”.")
-        for tool in tools
-        if tool.export_name not in exports
-    }
-    for problem in description.problems:
-        if problem.export in missing:
-            missing[problem.export] = ImportBroken(problem.message)
-    return _settle(package, tools, missing)
-
-
-def _described(package: Package) -> Description:
-    try:
-        return sandbox().describe(artifact=package.artifact)
-    except ArtifactMissing:  # cleared away, or made on another machine: the same version again
-        artifact = sandbox().build(
-            ecosystem=package.ecosystem, name=package.name, version=package.version
-        )
-    if artifact.artifact != package.artifact:
-        raise ImportBroken(
-            f"{package} is no longer what was imported: it installs as something else now.",
-            "Import the package again.",
-        )
-    return sandbox().describe(artifact=artifact.artifact)
+    with checking(package):
+        try:
+            wrong = dict(CHECKS[package.ecosystem](package, tools))
+        except (SandboxUnavailable, RegistryUnreachable):  # says nothing of this package
+            raise
+        except ToolError as error:
+            wrong = {tool.export_name: error for tool in tools}
+    check = _settle(package, tools, wrong)
+    checked(package, broken=bool(check.broken))
+    return check
 
 
 def _settle(package: Package, tools: list[Tool], errors: dict[str, ToolError]) -> PackageCheck:
@@ -94,21 +66,41 @@ def _settle(package: Package, tools: list[Tool], errors: dict[str, ToolError]) -
     for tool in tools:
         error = errors.get(tool.export_name)
         if error is None:
-            _mark(tool, Health.HEALTHY, _kept_error(tool))
+            _mark_well(tool, answered=package.ecosystem in ASKS_UPSTREAM)
             continue
         error.tool = f"{package.name}::{tool.export_name}"
         broken[tool.export_name] = error.message
-        _mark(tool, Health.BROKEN, error.as_dict())
+        _mark(tool, **_told(error), health_error=error.as_dict())
     healthy = tuple(tool.export_name for tool in tools if tool.export_name not in broken)
     return PackageCheck(package=package, healthy=healthy, broken=broken)
 
 
-def _mark(tool: Tool, health: Health, error: JsonObject | None) -> None:
-    Tool.objects.filter(pk=tool.pk).update(
-        import_health=health, health_error=storable(error), last_health_check_at=timezone.now()
+def _told(error: ToolError) -> JsonObject:
+    """Return what an error found by looking says; a service that is down is no broken import."""
+    match error.fault:
+        case Fault.UPSTREAM:
+            return {"execution_health": ExecutionHealth.UPSTREAM_DOWN}
+        case Fault.SIGN_IN:
+            return {"execution_health": ExecutionHealth.NEEDS_SIGN_IN}
+        case Fault.NEEDS_KEY:
+            return {"execution_health": ExecutionHealth.NEEDS_KEY}
+    return {"import_health": Health.BROKEN}
+
+
+def _mark(tool: Tool, **fields: object) -> None:
+    fields["health_error"] = storable(fields["health_error"])
+    Tool.objects.filter(pk=tool.pk).update(**fields, last_health_check_at=timezone.now())
+
+
+def _mark_well(tool: Tool, *, answered: bool) -> None:
+    """Note that a tool loads; one that failed when it was called is healed only by an answer."""
+    waited = (ExecutionHealth.UPSTREAM_DOWN, ExecutionHealth.NEEDS_SIGN_IN)
+    if answered and tool.execution_health in waited:
+        tool.execution_health = ExecutionHealth.UNKNOWN
+    well = tool.execution_health in (ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN)
+    _mark(
+        tool,
+        import_health=Health.HEALTHY,
+        execution_health=tool.execution_health,
+        health_error=None if well else tool.health_error,
     )
-
-
-def _kept_error(tool: Tool) -> JsonObject | None:
-    """Keep the error of a tool that loads but failed when it was called."""
-    return tool.health_error if tool.execution_health == Health.BROKEN else None

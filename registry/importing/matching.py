@@ -1,11 +1,12 @@
 """Bring together what a package declares and what it exports.
 
 The two drift apart: the real `@tpmjs/tools-recipe-hash@0.2.0` declares `recipeHash` and exports
-`recipeHashTool`. What is meant is found by name, told as a finding, and never guessed at twice.
+`recipeHashTool`. What may be meant is found by name and told as a finding; it is bound only when a
+person says so (`bindings`), for what is declared of a tool must not be put on other code unseen.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
@@ -22,12 +23,14 @@ _WORDS_WITHOUT_MEANING = re.compile(r"tool$|^default$")
 class Match:
     """One tool to be: what is declared of it, what is exported, or both.
 
-    `drift` says in words how the two differ; it is empty when they agree.
+    `drift` says in words how the two differ, and `candidates` names the exports that may be meant;
+    both are empty when the two agree. An only candidate is held back: it is no tool of its own.
     """
 
     declared: DeclaredTool | None
     exported: ToolDescription | None
     drift: str = ""
+    candidates: tuple[str, ...] = ()
 
     @property
     def export(self) -> str:
@@ -38,16 +41,23 @@ class Match:
 
 
 def match_tools(
-    declared: Sequence[DeclaredTool], exported: Sequence[ToolDescription]
+    declared: Sequence[DeclaredTool],
+    exported: Sequence[ToolDescription],
+    bindings: Mapping[str, str] | None = None,
 ) -> list[Match]:
-    """Return every declared tool with its export, then the exports that nobody declared."""
+    """Return every declared tool with its export, then the exports that nobody declared.
+
+    `bindings` maps declared names to exports, as a person decided; the export's own name wins.
+    """
     by_name = {name: tool for tool in reversed(exported) for name in (*tool.aliases, tool.export)}
-    exact = {tool.export: by_name[tool.export] for tool in declared if tool.export in by_name}
-    free = [tool for tool in exported if tool not in exact.values()]
+    meant = {name: export for name, export in (bindings or {}).items() if name not in by_name}
+    names = {tool.export: meant.get(tool.export, tool.export) for tool in declared}
+    bound = {name: by_name[export] for name, export in names.items() if export in by_name}
+    free = [tool for tool in exported if tool not in bound.values()]
     matches = []
     for wanted in declared:
-        if wanted.export in exact:
-            matches.append(Match(declared=wanted, exported=exact[wanted.export]))
+        if wanted.export in bound:
+            matches.append(Match(declared=wanted, exported=bound[wanted.export]))
             continue
         near = _nearest(wanted.export, free, alone=len(declared) == len(exported) == 1)
         matches.append(_drifted(wanted, near))
@@ -57,14 +67,14 @@ def match_tools(
 
 
 def _drifted(declared: DeclaredTool, near: list[ToolDescription]) -> Match:
+    names = tuple(tool.export for tool in near)
     said = f"“{declared.export}” is declared but not exported."
     if len(near) == 1:
-        found = f"{said} “{near[0].export}” is exported, has a similar name and is used instead."
-        return Match(declared=declared, exported=near[0], drift=found)
-    if near:
-        names = ", ".join(f"“{tool.export}”" for tool in near)
-        said = f"{said} Several exports have a similar name: {names}."
-    return Match(declared=declared, exported=None, drift=said)
+        said = f"It is declared as “{declared.export}”, but exported as “{names[0]}”."
+    elif near:
+        told = ", ".join(f"“{name}”" for name in names)
+        said = f"{said} Several exports have a similar name: {told}."
+    return Match(declared=declared, exported=None, drift=said, candidates=names)
 
 
 def _nearest(

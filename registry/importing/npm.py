@@ -1,8 +1,8 @@
 """Import an npm package: install it in the sandbox, read its exports, write its tools."""
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,9 +12,10 @@ from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.importing.access import require_may_change, status_after_change
 from registry.importing.described import described_tool
-from registry.importing.errors import NoTools
+from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
@@ -49,12 +50,44 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
     artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version or None)
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
-    manifest = read_manifest(artifact.manifest)
-    matches = match_tools(manifest.tools, description.tools)
-    if not matches:
-        raise _without_tools(artifact, description)
-    stage(f"Saving {len(matches)} tool{'' if len(matches) == 1 else 's'}")
-    return _save(artifact, manifest, description, matches, user)
+    stage(f"Saving {artifact.name}@{artifact.version}")
+    return _save(artifact, description, user)
+
+
+def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None) -> Imported:
+    """Bind declared tools to the exports that a person chose, and bring the tools up to date.
+
+    `bindings` maps declared names to exports; they are kept, so that the next import knows them.
+    Raises PackageNotYours, CannotBind and what the sandbox raises.
+    """
+    require_may_change(package, user)
+    description = _nameable(sandbox().describe(artifact=package.artifact))
+    _check_bindings(package, description, bindings)
+    artifact = Artifact(
+        ecosystem=package.ecosystem,
+        name=package.name,
+        version=package.version,
+        integrity=package.integrity,
+        artifact=package.artifact,
+        manifest=package.manifest,
+        size_bytes=0,
+    )
+    told = ", ".join(f"“{name}” is the export “{export}”" for name, export in bindings.items())
+    return _save(artifact, description, user, bindings=bindings, reason=f"Bound: {told}")
+
+
+def _check_bindings(
+    package: Package, description: Description, bindings: Mapping[str, str]
+) -> None:
+    declared = {tool.export for tool in read_manifest(package.manifest).tools}
+    exports = {name for tool in description.tools for name in (tool.export, *tool.aliases)}
+    for name, export in bindings.items():
+        if name not in declared:
+            raise CannotBind(f"{package} declares no tool “{name}”.")
+        if name in exports:
+            raise CannotBind(f"“{name}” is exported under its own name; nothing is to be mended.")
+        if export not in exports:
+            raise CannotBind(f"{package} has no export “{export}”.")
 
 
 def _nameable(description: Description) -> Description:
@@ -68,19 +101,23 @@ def _nameable(description: Description) -> Description:
     if len(usable) > MOST_TOOLS:
         told = f"Only the first {MOST_TOOLS} of {len(usable)} tools are imported."
         problems.append(DescriptionProblem(usable[MOST_TOOLS].export, told))
-    return Description(
-        tools=tuple(usable[:MOST_TOOLS]), problems=(*description.problems, *problems)
+    return replace(
+        description,
+        tools=tuple(usable[:MOST_TOOLS]),
+        problems=(*description.problems, *problems),
     )
 
 
 @transaction.atomic
 def _save(
     artifact: Artifact,
-    manifest: Manifest,
     description: Description,
-    matches: list[Match],
     user: User | None,
+    *,
+    bindings: Mapping[str, str] | None = None,
+    reason: str = "",
 ) -> Imported:
+    manifest = read_manifest(artifact.manifest)
     package, made = locked_package(
         ecosystem=Ecosystem.NPM, name=artifact.name, defaults={"added_by": user}
     )
@@ -89,10 +126,20 @@ def _save(
         package.added_by = package.added_by or user  # one that the operator imported
         if package.artifact != artifact.artifact:
             package.review_status = status_after_change(package, user)
-    _write_package(package, artifact, manifest, _findings(manifest, description, matches))
+    if bindings:
+        decided = {**package.settings.get("bindings", {}), **bindings}
+        package.settings = {**package.settings, "bindings": decided}
+    matches = match_tools(manifest.tools, description.tools, package.settings.get("bindings"))
+    if not matches:
+        raise _without_tools(artifact, description)
+    env = declared_env(manifest.env, package.settings.get("env", ()))
+    found = [*_findings(manifest, description, matches), *suggestions(description.env, env)]
+    _write_package(package, artifact, manifest, env, found)
     known = tools_by_export(package)
+    saying = reason or f"Imported {package}"
     report = [
-        _write_tool(known.get(match.export), package, match, description, user) for match in matches
+        _write_tool(_known(known, match), package, match, description, user, saying)
+        for match in matches
     ]
     for tool in tools_retire(package, keep={match.export for match in matches}):
         message = f"{package} no longer has it."
@@ -101,7 +148,11 @@ def _save(
 
 
 def _write_package(
-    package: Package, artifact: Artifact, manifest: Manifest, findings: list[JsonObject]
+    package: Package,
+    artifact: Artifact,
+    manifest: Manifest,
+    env: list[JsonObject],
+    findings: list[JsonObject],
 ) -> None:
     package.version = artifact.version
     package.integrity = artifact.integrity
@@ -110,10 +161,19 @@ def _write_package(
     package.description = str(package.manifest.get("description") or "")
     package.category = manifest.category
     package.frameworks = list(manifest.frameworks)
-    package.env = list(manifest.env)
+    package.env = env
     package.tier = manifest.tier
     package.findings = storable(findings)
     package.save()
+
+
+def _known(known: dict[str, Tool], match: Match) -> Tool | None:
+    """Return the row of a tool: that of its export, else the one that stood for what is declared.
+
+    So a tool that drifted keeps its id, its name and its history when it is bound.
+    """
+    row = known.get(match.export)
+    return known.get(match.declared.export) if row is None and match.declared else row
 
 
 def _write_tool(
@@ -122,6 +182,7 @@ def _write_tool(
     match: Match,
     description: Description,
     user: User | None,
+    reason: str,
 ) -> JsonObject:
     described = described_tool(match, package, description)
     before = known.version if known and known.deleted_at is None else 0
@@ -142,7 +203,7 @@ def _write_tool(
         values,
         name=(package.name, match.export),
         author=user,
-        reason=f"Imported {package}",
+        reason=reason[:200],
     )
     if described.error:
         return _entry(tool, "broken", described.error["message"])
@@ -164,7 +225,12 @@ def _findings(
     manifest: Manifest, description: Description, matches: list[Match]
 ) -> list[JsonObject]:
     drifts = [
-        {"code": "drift", "path": match.declared.export, "message": match.drift}
+        {
+            "code": "drift",
+            "path": match.declared.export,
+            "message": match.drift,
+            "candidates": list(match.candidates),
+        }
         for match in matches
         if match.declared and match.drift
     ]

@@ -38,6 +38,7 @@ def tool_put(
     `name` is `(package, export)` as `free_wire_name` takes it; a living tool keeps its wire name.
     """
     tool = tool or Tool(package=package, export_name=export)
+    tool.export_name = export
     tool.package = package  # the very instance that was changed, not an older copy
     if not tool.wire_name or tool.deleted_at:
         tool.wire_name = free_wire_name(*name, tool_id=tool.pk)

@@ -1,7 +1,8 @@
+from registry.models.check_schedule import CheckSchedule
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 
-__all__ = ["ImportJob", "Invocation", "Package", "Tool", "ToolVersion"]
+__all__ = ["CheckSchedule", "ImportJob", "Invocation", "Package", "Tool", "ToolVersion"]

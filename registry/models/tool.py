@@ -8,8 +8,19 @@ from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
 from registry.models.triggers import notify_change
+
+__all__ = [
+    "DEFINED",
+    "ExecutionHealth",
+    "Health",
+    "HealthState",
+    "Tool",
+    "ToolKind",
+    "Visibility",
+]
 
 
 class ToolKind(models.TextChoices):
@@ -26,19 +37,13 @@ DEFINED = (ToolKind.SEQUENCE, ToolKind.API)
 """Kinds that are made of a definition; the others are code of a package."""
 
 
-class Health(models.TextChoices):
-    HEALTHY = "healthy", "Healthy"
-    BROKEN = "broken", "Broken"
-    UNKNOWN = "unknown", "Unknown"
-
-
 class Visibility(models.TextChoices):
     PRIVATE = "private", "Only me"
     TEAM = "team", "My team"
     PUBLIC = "public", "Everyone"
 
 
-class Tool(models.Model):
+class Tool(Fares):
     """A tool's live row: what it is now, who may see it and how it fares.
 
     What it *was* stands in its immutable `ToolVersion` rows. A tool that is deleted keeps its row
@@ -70,11 +75,6 @@ class Tool(models.Model):
 
     version = models.PositiveIntegerField(default=0, help_text="Number of the current version.")
     quality = models.DecimalField(max_digits=3, decimal_places=2, default=Decimal("0.00"))
-    import_health = models.CharField(max_length=16, choices=Health, default=Health.UNKNOWN)
-    execution_health = models.CharField(max_length=16, choices=Health, default=Health.UNKNOWN)
-    health_error = models.JSONField(null=True, blank=True)
-    last_health_check_at = models.DateTimeField(null=True, blank=True)
-
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
     )
@@ -92,8 +92,12 @@ class Tool(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
 
+    needs: tuple[str, ...] = ()
+    """Variables that the reader has not set; told by `registry.needs`, never stored."""
+
     class Meta:
         constraints = [
+            *Fares.CONSTRAINTS,
             models.UniqueConstraint(fields=["package", "export_name"], name="tool_export_unique"),
             models.UniqueConstraint(
                 fields=["wire_name"],

@@ -80,6 +80,7 @@ class LocalSandbox:
         return Description(
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
+            env=tuple(found.get("env", ())),
         )
 
     def call(

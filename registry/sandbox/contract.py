@@ -55,10 +55,11 @@ class DescriptionProblem:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What a package offers."""
+    """What a package offers; `env` names the keys that its own files read."""
 
     tools: tuple[ToolDescription, ...]
     problems: tuple[DescriptionProblem, ...] = ()
+    env: tuple[str, ...] = ()
 
 
 class LogLine(TypedDict):

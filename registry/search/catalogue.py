@@ -8,13 +8,18 @@ from registry.models import Tool
 from registry.search.document import SearchDocument
 
 
-def searchable(tool_ids: Iterable[UUID] | None = None) -> Iterator[SearchDocument]:
-    """Yield the documents of all living tools, or of those among `tool_ids` that still live."""
-    tools = Tool.objects.filter(deleted_at=None).select_related("package")
-    if tool_ids is not None:
-        tools = tools.filter(pk__in=list(tool_ids))
-    for tool in tools.iterator(chunk_size=2000):
-        yield document_of(tool)
+def searchable(tool_ids: Iterable[UUID]) -> list[SearchDocument]:
+    """Return the documents of those among `tool_ids` that still live."""
+    tools = Tool.objects.filter(deleted_at=None, pk__in=list(tool_ids)).select_related("package")
+    return [document_of(tool) for tool in tools]
+
+
+def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
+    """Return the documents of the next living tools in the order of their ids."""
+    tools = Tool.objects.filter(deleted_at=None).select_related("package").order_by("pk")
+    if last is not None:
+        tools = tools.filter(pk__gt=last)
+    return [document_of(tool) for tool in tools[:limit]]
 
 
 def document_of(tool: Tool) -> SearchDocument:

@@ -3,17 +3,20 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import timedelta
 from queue import Empty, SimpleQueue
 from threading import Lock
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from registry.models import Tool
-from registry.models.tool import Health
+from registry.models.health import BROKEN_STATES, HealthState
 from registry.search.bm25 import Index
-from registry.search.catalogue import searchable
+from registry.search.catalogue import searchable, searchable_after
+from registry.search.deadline import Deadline
 from registry.search.document import SearchDocument, weighted_terms
 from registry.search.listener import ChangeListener
 from registry.search.tokens import query_terms
@@ -29,8 +32,14 @@ QUALITY_WEIGHT = 0.05
 DOWNLOADS_WEIGHT = 0.01
 """The seed's boosts, as small factors: they order equals and never lift what does not fit."""
 
+UPSTREAM_REST = timedelta(minutes=10)
+"""For how long a tool is not offered after the service behind it did not answer."""
+
 CANDIDATES = 100
 """How many of the best-ranked tools are checked against the caller's permissions."""
+
+PAGE = 500
+"""Tools that are read at once; between two pages the time is looked at."""
 
 BEYOND_LIMIT = "enough tools found already"
 
@@ -70,11 +79,21 @@ class SearchAnswer:
         return sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
 
 
+@dataclass
+class _Reading:
+    """A new index that is being read from the database, as far as it has come."""
+
+    index: Index = field(default_factory=Index)
+    documents: dict[str, SearchDocument] = field(default_factory=dict)
+    last: UUID | None = None
+
+
 class SearchIndex:
     """The index of this process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
+        self._reading: _Reading | None = None
         self._index = Index()
         self._documents: dict[str, SearchDocument] = {}
         self._changes: SimpleQueue[str] = SimpleQueue()
@@ -83,12 +102,16 @@ class SearchIndex:
     def __len__(self) -> int:
         return len(self._documents)
 
-    def candidates(self, query: str, recent: Sequence[str]) -> list[tuple[UUID, dict[str, float]]]:
+    def candidates(
+        self, query: str, recent: Sequence[str], deadline: Deadline
+    ) -> list[tuple[UUID, dict[str, float]]]:
         """Return the best tools with the parts of their scores, best first."""
-        with self._lock:
-            self._refresh()
+        with deadline.holding(self._lock):
+            self._refresh(deadline)
             text = self._relevance(query)
+            deadline.check()
             history = self._relevance(" ".join(recent)) if recent else {}
+            deadline.check()
             parts = {
                 name: self._parts(self._documents[name], share, history.get(name, 0.0))
                 for name, share in text.items()
@@ -120,16 +143,30 @@ class SearchIndex:
             "downloads": round(downloads, 4),
         }
 
-    def _refresh(self) -> None:
+    def _refresh(self, deadline: Deadline) -> None:
+        """Bring the index up to date; what was read when the time is over is kept for the next."""
         if self._listener is None:
             self._listener = ChangeListener(self._changes.put)
-            self._load_all()
+            self._reading = _Reading()
+        if self._reading is None and self._changes.empty():
             return
-        changed = self._drained()
+        with deadline.querying():
+            self._read_on(deadline)
+            while changed := self._drained():
+                self._catch_up(changed, deadline)
+
+    def _catch_up(self, changed: set[str], deadline: Deadline) -> None:
         if "" in changed:
-            self._load_all()
-        elif changed:
+            self._reading = _Reading()
+            self._read_on(deadline)
+            return
+        try:
             self._load(changed)
+            deadline.check()
+        except Exception:
+            for tool_id in changed:  # the next search has to know of them
+                self._changes.put(tool_id)
+            raise
 
     def _drained(self) -> set[str]:
         changed: set[str] = set()
@@ -139,12 +176,17 @@ class SearchIndex:
             except Empty:
                 return changed
 
-    def _load_all(self) -> None:
-        index, documents = Index(), {}
-        for document in searchable():
-            index.put(document.id, weighted_terms(document))
-            documents[document.id] = document
-        self._index, self._documents = index, documents
+    def _read_on(self, deadline: Deadline) -> None:
+        reading = self._reading
+        if reading is None:
+            return
+        while page := searchable_after(reading.last, PAGE):
+            for document in page:
+                reading.index.put(document.id, weighted_terms(document))
+                reading.documents[document.id] = document
+            reading.last = UUID(page[-1].id)
+            deadline.check()
+        self._index, self._documents, self._reading = reading.index, reading.documents, None
 
     def _load(self, tool_ids: set[str]) -> None:
         living = {document.id: document for document in searchable(map(UUID, tool_ids))}
@@ -174,11 +216,13 @@ def search(
 
     Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
-    person may not see are not told at all.
+    person may not see are not told at all. Raises SearchTimeout after `SEARCH_SECONDS`.
     """
     started = time.perf_counter()
-    candidates = _process_index.candidates(query, recent)
-    usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+    deadline = Deadline()
+    candidates = _process_index.candidates(query, recent, deadline)
+    with deadline.querying():
+        usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
     hits: list[Hit] = []
     places = limit
     for tool_id, parts in candidates:
@@ -213,13 +257,27 @@ def _reason(
     """Return why a candidate is left out, or nothing."""
     if tool.pk in exclude:
         return "already at hand"
-    if Health.BROKEN in (tool.import_health, tool.execution_health):
-        return "broken"
+    if reason := _unfit(tool):
+        return reason
     if scopes is not None and (missing := set(tool.required_scopes) - scopes):
         return f"requires the scope {', '.join(sorted(missing))}"
     if score < floor:
         return "does not fit well enough"
     return "" if places > 0 else BEYOND_LIMIT
+
+
+def _unfit(tool: Tool) -> str:
+    """Return why a tool would not help now; one that only needs a key is offered, and asks for it.
+
+    A tool whose service was down is offered again after a while: its next call shows how it is.
+    """
+    state = tool.health_state
+    if state in BROKEN_STATES:
+        return "broken"
+    if state != HealthState.UPSTREAM_DOWN:
+        return ""
+    seen = tool.last_health_check_at
+    return "its service is down" if seen and timezone.now() - seen < UPSTREAM_REST else ""
 
 
 def indexed() -> int:

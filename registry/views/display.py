@@ -5,8 +5,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
+from registry.api_definition import variables_of
+from registry.api_rules import host_of
 from registry.filters import MINE, ToolFilters
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models import Tool
+from registry.models.tool import HealthState, ToolKind, Visibility
 from registry.schema_forms import FormField, form_fields
 
 TYPE_WORDS = {
@@ -41,6 +44,17 @@ class Parameter:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What an HTTP tool asks, and how it signs in."""
+
+    method: str
+    url: str
+    host: str
+    sign_in: str
+    variables: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Field:
     """One field of the try-it form, with what it holds."""
 
@@ -63,6 +77,29 @@ class Field:
 def pretty(value: JsonValue) -> str:
     """Return a value as indented JSON."""
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+SIGN_INS = {
+    "bearer": "It signs in with a bearer token.",
+    "basic": "It signs in with a user name and a password.",
+    "header": "It signs in with a key in a header.",
+    "query": "It signs in with a key in the query.",
+    "oauth_caller": "It sends the caller's own access token.",
+}
+
+
+def asked_by(tool: Tool) -> Asked | None:
+    """Return the request of an HTTP tool, None for any other kind."""
+    if tool.kind != ToolKind.API or tool.definition is None:
+        return None
+    auth = tool.definition.get("auth") or {}
+    return Asked(
+        method=tool.definition["method"],
+        url=tool.definition["url"],
+        host=host_of(tool.definition["url"]),
+        sign_in=SIGN_INS.get(auth.get("type", ""), "It asks without signing in."),
+        variables=variables_of(tool.definition),
+    )
 
 
 def parameters_of(schema: JsonSchema) -> list[Parameter]:
@@ -114,7 +151,7 @@ def filter_chips(filters: ToolFilters) -> dict[str, list[Chip]]:
     """Return the chips of each filter, by the filter's label; pressing one again takes it away."""
     return {
         "Kind": _chips(filters, "kind", ToolKind.choices),
-        "Health": _chips(filters, "health", Health.choices),
+        "Health": _chips(filters, "health", HealthState.choices),
         "Shared with": [
             *_chips(filters, "visibility", Visibility.choices),
             *_chips(filters, "owner", [(MINE, "Made by me")]),

@@ -15,15 +15,19 @@ from registry.forms import PackageImportForm
 from registry.importing.access import may_change
 from registry.importing.errors import InvalidPackageVersion
 from registry.importing.jobs import import_request
+from registry.importing.schedule import can_check, schedule_of
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
+from registry.needs import tell_needs
 from registry.selectors import (
     job_visible_to,
     package_visible_to,
     tools_visible_to,
 )
 from registry.views.display import pretty
+from registry.views.mending import mending_of
+from registry.views.network import network_of
 
 NOTICES_SHOWN = 3
 
@@ -58,12 +62,17 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
     """Show a package: its tools, what it needs, what the import noticed."""
     package = package_visible_to(request.user, package_id)
     visible = tools_visible_to(request.user).filter(package=package)
+    tools = list(tools_of(package))
+    tell_needs(tools, request.user)
     context = {
         "package": package,
-        "tools": tools_of(package),
+        "tools": tools,
+        "mending": mending_of(package, request.user),
+        "schedule": schedule_of(package) if can_check(package) else None,
         "visible": set(visible.values_list("pk", flat=True)),
         "manifest": pretty(package.manifest) if package.manifest else "",
         "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
+        "network": network_of(package, request.user),
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
     }
     return render(request, "registry/package_detail.html", context)

@@ -19,17 +19,21 @@ from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.models import Tool
 from registry.models.invocation import Caller
+from registry.needs import tell_needs
 from registry.quality import quality_parts
 from registry.results import Failed, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
 from registry.views.display import (
+    asked_by,
     filter_chips,
     parameters_of,
     pretty,
     problems_by_field,
     try_fields,
 )
+from registry.views.health_words import health_note
+from registry.views.mending import mending_of
 
 TOOLS_A_PAGE = 24
 CALLS_SHOWN = 8
@@ -41,12 +45,16 @@ VERSIONS_SHOWN = 20
 def tool_list(request: SignedInRequest) -> HttpResponse:
     """Show the catalogue, searched and filtered."""
     filters = ToolFilters.of(request.GET.dict())
-    pages = Paginator(tools_listed(request.user, filters), TOOLS_A_PAGE)
+    page = Paginator(tools_listed(request.user, filters), TOOLS_A_PAGE).get_page(
+        request.GET.get("page")
+    )
+    page.object_list = list(page.object_list)
+    tell_needs(page.object_list, request.user)
     context = {
         "filters": filters,
         "chips": filter_chips(filters),
         "categories": categories_visible_to(request.user),
-        "page": pages.get_page(request.GET.get("page")),
+        "page": page,
         "query": filters.query(),
     }
     return render_page(
@@ -120,8 +128,12 @@ def _context(
     result: ToolResult | None = None,
     errors: dict[str, str] | None = None,
 ) -> dict[str, Any]:
+    tell_needs([tool], request.user)
     return {
         "tool": tool,
+        "note": health_note(tool),
+        "mending": mending_of(tool.package, request.user, tool),
+        "asks": asked_by(tool),
         "parameters": parameters_of(tool.input_schema),
         "schema": pretty(tool.input_schema),
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",

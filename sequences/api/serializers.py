@@ -64,3 +64,8 @@ class RunRetrySerializer(serializers.Serializer[Any]):
 
     from_step = serializers.IntegerField(min_value=1, max_value=100, required=False)
     version = serializers.ChoiceField(["original", "current"], default="original")
+    env = serializers.DictField(
+        child=serializers.CharField(max_length=10_000),
+        default=dict,
+        help_text="Variables for the steps; those that were given to the run itself are gone.",
+    )

@@ -84,7 +84,7 @@ class RunRetryView(APIView):
                 user=request.user,
                 caller=Caller.REST,
                 scopes=frozenset(granted) if granted else None,
-            ),
+            ).with_given(body.validated_data["env"]),
             from_step=body.validated_data.get("from_step"),
             version=body.validated_data["version"],
         )

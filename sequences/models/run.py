@@ -7,6 +7,8 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from config.lib.sealing import SealedField
+
 
 class RunStatus(models.TextChoices):
     QUEUED = "queued", "Queued"
@@ -45,6 +47,11 @@ class Run(models.Model):
         help_text="Scopes of whoever started it; empty (null) means: not limited by scopes.",
     )
     turn_id = models.UUIDField(null=True, blank=True)
+    given = SealedField(
+        null=True,
+        blank=True,
+        help_text="Sealed values that came with the call; they go when the run ends.",
+    )
     parent_step = models.ForeignKey(
         "sequences.RunStep",
         null=True,
@@ -75,6 +82,10 @@ class Run(models.Model):
                 | (~models.Q(status__in=FINISHED) & models.Q(finished_at=None)),
                 name="run_finished_at_matches_status",
             ),
+            models.CheckConstraint(
+                condition=~models.Q(status__in=FINISHED) | models.Q(given=None),
+                name="run_finished_holds_no_values",
+            ),
         ]
         indexes = [
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
@@ -98,6 +109,11 @@ class Run(models.Model):
 
     def __str__(self) -> str:
         return f"run {self.id} ({self.status})"
+
+    @property
+    def sealed_name(self) -> str:
+        """Say whose it is, for an operator."""
+        return f"values given to run {self.id} of {self.user.username}"
 
     @property
     def is_finished(self) -> bool:

@@ -1,6 +1,8 @@
-// On a narrow screen the list of conversations stands before the conversation: fold it there.
-for (const list of document.querySelectorAll("[data-fold-narrow]")) {
-  list.open = matchMedia("(min-width: 75rem)").matches;
+// On a narrow screen what stands beside the conversation stands before it: fold it there.
+if (!matchMedia("(min-width: 75rem)").matches) {
+  for (const list of document.querySelectorAll("[data-fold-narrow]")) {
+    list.open = false;
+  }
 }
 
 // A page with a conversation starts at what was said last.

@@ -14,6 +14,7 @@ from agents.tokens import SCOPES
 from config.diagnosis.parts import KEYS_OF_PROVIDERS
 from config.lib.errors import DomainError
 from registry.builtins import BUILTINS
+from registry.errors import Fault, ToolError
 from registry.sandbox.service.npm import CA_VARIABLES, PASSED_VARIABLES
 from tests.architecture.source import (
     PACKAGES,
@@ -26,7 +27,7 @@ from tests.architecture.source import (
 READ_FROM_ENVIRONMENT = re.compile(
     r"""
     (?:environ\w*|\benv|\blowered) (?: \.(?:get|pop|setdefault)\(\s* | \[ ) "(\w+)" (?!\]\ =\ )
-    | \b(?:flag|listed)\( "(\w+)"
+    | \b(?:flag|listed|networks)\( "(\w+)"
     | "(\w+)"\ (?:not\ )?in\ os\.environ
     """,
     re.VERBOSE,
@@ -72,11 +73,11 @@ def test_no_two_kinds_of_error_share_a_code() -> None:
     assert len(codes) == len(set(codes))
 
 
-def test_an_error_that_counts_against_health_is_marked() -> None:
+def test_an_error_that_says_something_of_the_tools_health_is_marked() -> None:
     import_everything()
     marked = {row[0].strip("`") for row in rows("errors.md") if "♥" in row[3]}
-    errors = subclasses_of(DomainError)
-    assert marked == {e.code for e in errors if getattr(e, "counts_against_health", False)}
+    errors = subclasses_of(ToolError)
+    assert marked == {error.code for error in errors if error.health is not Fault.NONE}
 
 
 def test_every_error_written_without_a_class_is_listed() -> None:

@@ -140,8 +140,8 @@ def test_variables_sent_with_a_message_reach_only_its_conversation(alice, model,
     from registry.context import no_env
 
     one, other = factories.make_conversation(alice), factories.make_conversation(alice)
-    variables_remember(one.pk, {"EXA_API_KEY": "first"})
-    variables_remember(one.pk, {"EXA_API_KEY": "second", "OTHER": "x"})
+    variables_remember(one, {"EXA_API_KEY": "first"})
+    variables_remember(one, {"EXA_API_KEY": "second", "OTHER": "x"})
     read = env_with_variables(one.pk, no_env)
     assert read(["EXA_API_KEY"]) == {"EXA_API_KEY": "second"}
     assert env_with_variables(other.pk, no_env)(["EXA_API_KEY"]) == {}

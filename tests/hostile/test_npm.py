@@ -57,7 +57,7 @@ MAY_END: dict[str, set[str]] = {
     "fillOneFile": ENDED,
     # Deno itself ends at a socket that the system call filter refuses, and where a worker's memory
     # does not fit beside the package's.
-    "sendDatagram": ENDED,
+    "sendDatagram": {"tool_failed"},
     "connectVirtualMachine": ENDED,
     **dict.fromkeys(
         (

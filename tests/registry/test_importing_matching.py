@@ -40,12 +40,28 @@ def test_an_alias_is_a_name_too():
     assert (match.export, match.drift) == ("scrape", "")
 
 
-def test_a_near_name_is_bound_and_told():
+def test_a_near_name_is_told_and_held_back_but_not_bound():
     matches = match_tools(declared("recipeHash", "other"), exported("recipeHashTool", "other"))
 
-    assert bound(matches) == {"recipeHash": "recipeHashTool", "other": "other"}
-    assert "“recipeHash” is declared but not exported" in matches[0].drift
-    assert "“recipeHashTool”" in matches[0].drift
+    assert bound(matches) == {"recipeHash": None, "other": "other"}
+    assert len(matches) == 2
+    assert matches[0].candidates == ("recipeHashTool",)
+    assert "declared as “recipeHash”, but exported as “recipeHashTool”" in matches[0].drift
+
+
+def test_a_person_decides_which_export_is_meant():
+    matches = match_tools(
+        declared("recipeHash"), exported("recipeHashTool"), {"recipeHash": "recipeHashTool"}
+    )
+
+    assert bound(matches) == {"recipeHash": "recipeHashTool"}
+    assert matches[0].drift == ""
+
+
+def test_an_export_that_came_back_under_its_own_name_wins_over_the_decision():
+    matches = match_tools(declared("a"), exported("a", "aTool"), {"a": "aTool"})
+
+    assert bound(matches) == {"a": "a"}
 
 
 def test_an_export_that_another_tool_claims_is_never_taken():
@@ -64,7 +80,8 @@ def test_several_near_names_are_told_and_none_is_guessed():
 def test_one_declared_and_one_exported_tool_can_only_mean_each_other():
     matches = match_tools(declared("alpha"), exported("omega"))
 
-    assert bound(matches) == {"alpha": "omega"}
+    assert bound(matches) == {"alpha": None}
+    assert matches[0].candidates == ("omega",)
 
 
 def test_a_name_that_is_like_none_stays_unbound_and_exports_are_added():

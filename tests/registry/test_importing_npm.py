@@ -5,14 +5,15 @@ import pytest
 from registry.context import CallContext
 from registry.errors import ImportBroken, PackageNotFound, VersionNotFound
 from registry.execution import invoke
-from registry.importing.errors import NoTools, PackageNotYours
+from registry.importing.errors import CannotBind, NoTools, PackageNotYours
 from registry.importing.health_check import package_check
-from registry.importing.npm import npm_import
+from registry.importing.npm import npm_bind, npm_import
+from registry.importing.variables import package_declare_env, suggested_names
 from registry.loading import load_spec
 from registry.models import Package, Tool
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
-from registry.models.tool import Health
+from registry.models.tool import Health, HealthState
 from registry.results import Succeeded
 from registry.selectors import tools_usable_by
 from registry.services import package_review
@@ -103,9 +104,10 @@ def test_a_second_import_updates_and_never_doubles(npm, alice):
     assert Tool.objects.filter(package=back.package).count() == 2
 
 
-def test_drift_is_told_and_the_tool_is_bound_to_the_real_export(npm, alice):
-    name = npm.publish(
-        "drifts",
+def drifting(npm, short):
+    """Publish a package that declares `recipeHash` and exports `recipeHashTool`."""
+    return npm.publish(
+        short,
         "1.0.0",
         "export const recipeHashTool = tool('Hashes'); export const extra = tool('More');",
         tpmjs={
@@ -115,15 +117,134 @@ def test_drift_is_told_and_the_tool_is_bound_to_the_real_export(npm, alice):
             ]
         },
     )
-    imported = bring(name, alice)
 
-    tools = {tool.export_name: tool for tool in Tool.objects.filter(package=imported.package)}
-    assert tools.keys() == {"recipeHashTool", "extra", "forgotten"}
-    assert tools["recipeHashTool"].ai_agent == {"useCase": "Hash it"}
+
+def test_drift_is_shown_and_nothing_is_bound_unseen(npm, alice):
+    package = bring(drifting(npm, "drifts"), alice).package
+
+    tools = {tool.export_name: tool for tool in Tool.objects.filter(package=package)}
+    assert tools.keys() == {"recipeHash", "extra", "forgotten"}
+    drifted = tools["recipeHash"]
+    assert drifted.health_state == HealthState.IMPORT_BROKEN
+    assert drifted.health_error["code"] == "export_drift"
+    assert "exported as “recipeHashTool”" in drifted.health_error["message"]
+    assert "Use “recipeHashTool”" in drifted.health_error["hint"]
+    assert drifted.health_error["extra"]["candidates"] == ["recipeHashTool"]
     assert tools["forgotten"].import_health == Health.BROKEN
     assert "“forgotten” is declared but not exported" in tools["forgotten"].health_error["message"]
-    found = [(finding["code"], finding["path"]) for finding in imported.package.findings]
+    found = [(finding["code"], finding["path"]) for finding in package.findings]
     assert found == [("drift", "recipeHash"), ("drift", "forgotten"), ("undeclared", "extra")]
+
+
+def test_a_call_and_a_check_of_a_drifted_tool_keep_the_reason(npm, alice):
+    package = bring(drifting(npm, "drifts-on"), alice).package
+    tool = Tool.objects.get(package=package, export_name="recipeHash")
+
+    result = invoke(load_spec(tool), {}, CallContext(user=alice, caller=Caller.BROWSER))
+    package_check(package)
+
+    tool.refresh_from_db()
+    assert result.error.code == "unknown_export"
+    assert tool.health_error["code"] == "export_drift"
+
+
+def test_a_drifted_tool_is_bound_in_one_step_and_stays_bound(npm, alice):
+    name = drifting(npm, "mended")
+    package = bring(name, alice).package
+    tool = Tool.objects.get(package=package, export_name="recipeHash")
+
+    report = npm_bind(package, {"recipeHash": "recipeHashTool"}, user=alice).report
+
+    bound = Tool.objects.get(pk=tool.pk)
+    assert (bound.export_name, bound.wire_name) == ("recipeHashTool", tool.wire_name)
+    assert bound.health_state == HealthState.HEALTHY
+    assert bound.health_error is None
+    assert bound.ai_agent == {"useCase": "Hash it"}
+    assert bound.version == tool.version + 1
+    assert bound.versions.latest("number").reason == (
+        "Bound: “recipeHash” is the export “recipeHashTool”"
+    )
+    assert {entry["export"]: entry["status"] for entry in report}["recipeHashTool"] == "updated"
+    context = CallContext(user=alice, caller=Caller.BROWSER)
+    assert invoke(load_spec(bound), {"text": "x"}, context).output == "Hashes: x"
+    assert statuses(bring(name, alice))["recipeHashTool"] == "unchanged"
+
+
+@pytest.mark.parametrize(
+    ("declared", "export", "said"),
+    [
+        ("nothing", "recipeHashTool", "declares no tool “nothing”"),
+        ("recipeHash", "absent", "has no export “absent”"),
+        ("extra", "recipeHashTool", "declares no tool “extra”"),
+    ],
+)
+def test_only_what_drifted_is_bound_and_only_to_what_is_exported(
+    npm, alice, declared, export, said
+):
+    package = bring(drifting(npm, "odd-binding"), alice).package
+
+    with pytest.raises(CannotBind, match=said):
+        npm_bind(package, {declared: export}, user=alice)
+
+
+def test_only_who_added_a_package_or_a_reviewer_binds_its_tools(npm, alice, charlie, governor):
+    package = bring(drifting(npm, "not-yours"), alice).package
+
+    with pytest.raises(PackageNotYours):
+        npm_bind(package, {"recipeHash": "recipeHashTool"}, user=charlie)
+    npm_bind(package, {"recipeHash": "recipeHashTool"}, user=governor)
+
+
+READS_KEY = """
+export const shout = { ...tool('Shouts'), execute: async () => {
+  if (!process.env.SHOUT_API_KEY) throw new Error('no key');
+  return process.env.SHOUT_API_KEY.length;
+} };
+"""
+
+
+def test_a_key_that_is_read_but_not_declared_is_named_suggested_and_let_in(npm, alice):
+    name = npm.publish("keyed", "1.0.0", READS_KEY)
+    package = bring(name, alice).package
+    tool = Tool.objects.get(package=package)
+    assert suggested_names(package) == ["SHOUT_API_KEY"], "found in its files"
+    context = CallContext(
+        user=alice, caller=Caller.BROWSER, env=lambda names: dict.fromkeys(names, "secret")
+    )
+
+    refused = invoke(load_spec(tool), {"text": "x"}, context).error
+
+    assert refused.code == "missing_credential"
+    assert refused.extra["missing"] == refused.extra["undeclared"] == ["SHOUT_API_KEY"]
+    assert "SHOUT_API_KEY" in refused.message
+    tool.refresh_from_db()
+    assert tool.health_state == HealthState.NEEDS_KEY
+    assert suggested_names(package) == ["SHOUT_API_KEY"]
+
+    package_declare_env(package, [{"name": "SHOUT_API_KEY"}], user=alice)
+
+    tool.refresh_from_db()
+    package.refresh_from_db()
+    assert tool.health_state == HealthState.HEALTHY
+    assert tool.versions.latest("number").reason == "May read SHOUT_API_KEY"
+    assert suggested_names(package) == []
+    assert invoke(load_spec(tool), {"text": "x"}, context).output == 6
+    bring(name, alice)
+    package.refresh_from_db()
+    assert [item["name"] for item in package.env] == ["SHOUT_API_KEY"]
+
+
+def test_an_optional_key_that_is_not_set_is_only_told(npm, alice):
+    package = bring(npm.publish("optional", "1.0.0", READS_KEY), alice).package
+    package_declare_env(package, [{"name": "SHOUT_API_KEY", "required": False}], user=alice)
+    tool = Tool.objects.get(package=package)
+
+    error = invoke(
+        load_spec(tool), {"text": "x"}, CallContext(user=alice, caller=Caller.BROWSER)
+    ).error
+
+    assert (error.code, error.message) == ("tool_failed", "no key")
+    assert "SHOUT_API_KEY is optional and not set." in error.hint
 
 
 def test_an_export_whose_schema_cannot_be_used_is_broken_not_fatal(npm, alice):

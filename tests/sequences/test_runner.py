@@ -5,9 +5,9 @@ from threading import Event
 import pytest
 from django.contrib.auth.models import User
 
-from agents.credentials import seal
 from agents.models import AgentTool, Credential
 from agents.models.agent_tool import Approval
+from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.models import Invocation, Tool
 from registry.services import tool_delete, tool_publish

@@ -1,41 +1,55 @@
 """`manage.py check_tool_health`."""
 
-from typing import Any
+from argparse import ArgumentParser
+from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import Progress
 
 from config.lib.errors import DomainError
-from registry.importing.health_check import PackageCheck, packages_check, packages_to_check
-
-BAR_WIDTH = 24
+from registry.importing.checks import CHECKS
+from registry.importing.health_check import PackageCheck, packages_check
+from registry.importing.schedule import packages_to_check
 
 
 class Command(BaseCommand):
-    """Read the exports of every imported package again and set the health of its tools."""
+    """Look whether the tools of packages still load, and set their health."""
 
     help = (
-        "Read the exports of every imported package again, in the sandbox, and set the health of "
-        "its tools. Exits with 1 when a tool is broken or the check could not be carried out."
+        "Look at the tools of every package, in the sandbox, and set their health. Exits with 1 "
+        "when a tool is broken or the check could not be carried out."
     )
 
-    def handle(self, *_args: Any, **_options: Any) -> None:
-        """Check package by package, with a line for each."""
-        total = packages_to_check().count()
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        """Take which packages are meant."""
+        parser.add_argument("--package", default="", help="only the package of this name")
+        parser.add_argument(
+            "--kind", default="", choices=sorted(CHECKS), help="only packages of this ecosystem"
+        )
+
+    def handle(self, *_args: Any, package: str, kind: str, **_options: Any) -> None:
+        """Check package by package, with a line for each under a bar of progress."""
+        found = packages_to_check(ecosystem=kind, name=package)
+        total = found.count()
+        if package and not total:
+            raise CommandError(
+                f"There is no package “{package}” whose tools can be checked. "
+                "Look on the packages page for its name, and whether review stopped it."
+            )
         broken = 0
         try:
-            for number, check in enumerate(packages_check(), start=1):
-                broken += len(check.broken)
-                self.stdout.write(f"{_bar(number, total)} {check.package}: {_told(check)}")
+            with Progress(console=Console(file=cast(IO[str], self.stderr))) as progress:
+                task = progress.add_task("Checking", total=total)
+                for check in packages_check(found):
+                    broken += len(check.broken)
+                    self.stdout.write(f"{check.package}: {_told(check)}")
+                    progress.advance(task)
         except DomainError as error:
             raise CommandError(f"{error.message} {error.hint}") from error
         if broken:
             raise CommandError(f"{broken} tool{'s are' if broken > 1 else ' is'} broken.")
         self.stdout.write(self.style.SUCCESS(f"{total} packages checked; every tool loads."))
-
-
-def _bar(number: int, total: int) -> str:
-    done = BAR_WIDTH * number // total if total else BAR_WIDTH
-    return f"[{'#' * done}{'.' * (BAR_WIDTH - done)}] {number}/{total}"
 
 
 def _told(check: PackageCheck) -> str:

@@ -2,6 +2,8 @@
 // it at start-up and for `manage.py doctor`; whatever succeeds here makes the self-test fail.
 //
 //   examine {secret}  -> {escapes: [names]}
+//   reach {proxy, host}  -> {answer, escapes: [names]}   in a sandbox with a way out: what the proxy
+//       says to a host that is not allowed, and whether a listener of the host's can be reached
 
 const AF_INET = 2;
 const AF_INET6 = 10;
@@ -47,7 +49,29 @@ function examine({ secret }) {
   return { escapes: Object.keys(attempts).filter((name) => succeeds(attempts[name])) };
 }
 
+async function connects(port) {
+  try {
+    (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function reach({ proxy, host }) {
+  const connection = await Deno.connect({ hostname: "127.0.0.1", port: proxy });
+  const request = "CONNECT denied.invalid:443 HTTP/1.1\r\nHost: denied.invalid:443\r\n\r\n";
+  await connection.write(new TextEncoder().encode(request));
+  const bytes = new Uint8Array(100);
+  const size = await connection.read(bytes);
+  const answer = new TextDecoder().decode(bytes.subarray(0, size ?? 0)).split("\r\n")[0];
+  return { answer, escapes: (await connects(host)) ? ["reach a port of the host"] : [] };
+}
+
+const METHODS = { examine, reach };
+
 for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
-  const { id, params } = JSON.parse(text);
-  console.log(JSON.stringify({ jsonrpc: "2.0", id, result: examine(params) }));
+  const { id, method, params } = JSON.parse(text);
+  const result = await METHODS[method](params);
+  console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
 }

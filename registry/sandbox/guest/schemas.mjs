@@ -1,7 +1,8 @@
 // Turns a tool's input or output schema into JSON Schema.
 //
-// The package's own `ai` knows every kind it accepts, so it is asked first. Without it: AI SDK
-// `jsonSchema()`, Zod 4, Standard JSON Schema, Zod 3 and plain JSON Schema are read here.
+// Zod 4 is read with the package's own `zod`. For the rest its own `ai` knows every kind it accepts,
+// so it is asked first; without it, AI SDK `jsonSchema()`, Standard JSON Schema, Zod 3 and plain
+// JSON Schema are read here.
 
 import { zod3ToJsonSchema } from "./zod3.mjs";
 
@@ -15,12 +16,23 @@ function optionalRequire(require, name) {
   }
 }
 
+// Zod 4 keeps descriptions in a registry of its module. `require` gets another copy of that module
+// than the package imported, so each schema is asked itself for what its own registry says.
+function ownWords({ zodSchema, jsonSchema }) {
+  const told = zodSchema.meta?.() ?? {};
+  for (const word of ["title", "description", "examples", "deprecated"]) {
+    if (told[word] !== undefined) jsonSchema[word] ??= told[word];
+  }
+}
+
+const ZOD_4 = { io: "input", override: ownWords };
+
 const READERS = [
+  // `io: "input"` leaves fields with a default optional, as they are for the caller.
+  (schema, { zod }) => (schema._zod ? zod()?.toJSONSchema?.(schema, ZOD_4) : undefined),
   // `ai` accepts these kinds itself; a bare JSON Schema is none of them.
   (schema, { ai }) => (ai?.asSchema ? ai.asSchema(schema).jsonSchema : undefined),
   (schema) => schema.jsonSchema,
-  // `io: "input"` leaves fields with a default optional, as they are for the caller.
-  (schema, { zod }) => (schema._zod ? zod()?.toJSONSchema?.(schema, { io: "input" }) : undefined),
   (schema) => schema.toJSONSchema?.({ io: "input" }),
   (schema) => schema["~standard"]?.jsonSchema?.input?.({ target: "draft-2020-12" }),
   (schema) => (schema._def?.typeName ? zod3ToJsonSchema(schema) : undefined),

@@ -5,6 +5,7 @@
 // factory returns when it is called with no arguments).
 
 import { createRequire } from "node:module";
+import { variablesRead } from "./environment.mjs";
 import { schemaReader } from "./schemas.mjs";
 
 const FACTORY_MILLISECONDS = 2_000;
@@ -105,7 +106,8 @@ export async function toolkit(packageName) {
         factories.push(path);
       }
     }
-    return { ...(await describeAll(pathsByTool, problems)), factories };
+    const env = variablesRead(home.slice(0, home.lastIndexOf("/")));
+    return { ...(await describeAll(pathsByTool, problems)), factories, env };
   }
 
   async function describeFactories(exports, paths) {

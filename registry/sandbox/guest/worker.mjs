@@ -4,11 +4,18 @@
 //   load {name, env}                  -> {}            set the environment, then import the package
 //   describe {}                       -> {tools, problems, factories}
 //   describe_factories {exports}      -> {tools, problems}
-//   call {export, arguments}          -> {output}
+//   call {export, arguments}          -> {output, denied_hosts?}
+//
+// `denied_hosts` lists as `host:port` what the package asked for and may not reach; an error has it
+// in its `data`.
+//
+// An error's `data.missing_env` names the keys that were looked for in vain during the request.
 //
 // A process serves one caller and is then killed, so what a package does to this file's globals
 // harms nobody but itself. The functions below are taken before the package can replace them.
 
+import { deniedHosts, watchNetwork } from "./network.mjs";
+import { missedVariables, watchEnvironment } from "./environment.mjs";
 import { findTool, toolkit } from "./tools.mjs";
 
 const MAX_LOG_CHARACTERS = 8_192;
@@ -21,15 +28,19 @@ const writeSync = Deno.stdout.writeSync.bind(Deno.stdout);
 const exit = Deno.exit.bind(Deno);
 
 class Refusal extends Error {
-  constructor(code, message) {
-    super(message);
+  constructor(code, message, cause) {
+    super(message, { cause });
     this.code = code;
   }
 }
 
-function send(message) {
-  let bytes = encoder.encode(`${stringify({ jsonrpc: "2.0", ...message })}\n`);
+function write(line) {
+  let bytes = encoder.encode(line);
   while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+}
+
+function send(message) {
+  write(`${stringify({ jsonrpc: "2.0", ...message })}\n`);
 }
 
 function shortText(value, limit) {
@@ -104,7 +115,7 @@ async function load({ name, env }) {
     const entry = await import("file:///pkg/entry.mjs");
     exports_ = await entry.load();
   } catch (error) {
-    throw new Refusal(CODE.importFailed, errorText(error));
+    throw new Refusal(CODE.importFailed, errorText(error), error);
   }
   return "{}";
 }
@@ -138,24 +149,45 @@ async function call({ export: name, arguments: input }) {
     for await (const value of output) last = value;
     output = last;
   }
-  return `{"output":${outputText(output)}}`;
+  const text = outputText(output);
+  const denied = deniedHosts();
+  if (denied.length === 0) return `{"output":${text}}`;
+  return `{"output":${text},"denied_hosts":${stringify(denied)}}`;
 }
 
 const METHODS = { load, describe, describe_factories: describeFactories, call };
 
+let asked = null;
+
+function failure(id, error) {
+  const code = error instanceof Refusal ? error.code : CODE.toolFailed;
+  const data = { denied_hosts: deniedHosts(error), missing_env: missedVariables() };
+  return `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error), data } })}\n`;
+}
+
 async function answer({ id, method, params }) {
+  asked = id;
   let line;
+  missedVariables(); // those of an earlier request are not this one's
   try {
     line = `{"jsonrpc":"2.0","id":${id},"result":${await METHODS[method](params)}}\n`;
   } catch (error) {
-    const code = error instanceof Refusal ? error.code : CODE.toolFailed;
-    line = `${stringify({ jsonrpc: "2.0", id, error: { code, message: errorText(error) } })}\n`;
+    line = failure(id, error);
   }
-  let bytes = encoder.encode(line);
-  while (bytes.length > 0) bytes = bytes.subarray(writeSync(bytes));
+  if (asked === id) write(line);
+  asked = null;
 }
 
+// An error that nobody caught ends the process. Where a denied host is behind it, that is said.
+globalThis.addEventListener("error", ({ error }) => {
+  if (asked === null || deniedHosts(error).length === 0) return;
+  write(failure(asked, error));
+  asked = null;
+});
+
 divertOutput();
+watchNetwork();
+watchEnvironment();
 let pending = "";
 for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
   const lines = (pending + text).split("\n");

@@ -3,12 +3,17 @@
 import hashlib
 import hmac
 import json
+import re
 import secrets
 import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from registry.sandbox.service.denials import denied_hosts, explained, failed_softly, shortened
+from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.languages import LANGUAGES, Language
 from registry.sandbox.service.limits import (
@@ -31,6 +36,9 @@ GUEST_CODES = {
     -32002: "unknown_export",
     -32003: "output_rejected",
 }
+
+VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
+MOST_VARIABLES = 20
 
 
 # Made anew by each start of the service: an environment cannot be guessed from its digest.
@@ -107,7 +115,31 @@ def guest_error(failure: GuestFailure) -> ServiceError:
     if MEMORY_REFUSED in failure.message:
         return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
-    return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
+    message = readable(failure.message) or "The tool failed without a message."
+    missing = variable_names(failure.data.get("missing_env"))
+    extra: dict[str, Any] = {"missing_env": missing} if missing else {}
+    return ServiceError(code, message, **extra)
+
+
+def variable_names(told: Any) -> list[str]:
+    """Keep of what a guest tells those that can be names of variables."""
+    names = told if isinstance(told, list) else []
+    return [name for name in names if isinstance(name, str) and VARIABLE.fullmatch(name)][
+        :MOST_VARIABLES
+    ]
+
+
+@asynccontextmanager
+async def _told_by_host(guest: Guest) -> AsyncIterator[None]:
+    """Let the failure of a call name the hosts that it could not reach."""
+    try:
+        yield
+    except ServiceError as error:
+        data = error.__cause__.data if isinstance(error.__cause__, GuestFailure) else {}
+        told = explained(error, denied_hosts(data.get("denied_hosts")), guest.egress)
+        if told is error:
+            raise
+        raise told from error
 
 
 async def _load(
@@ -120,7 +152,7 @@ async def _load(
         raise guest_error(failure) from failure
     except TimeoutError:
         message = f"{package.name} did not load within {LOAD_SECONDS:.0f} seconds."
-        raise ServiceError("tool_timeout", message, during="load") from None
+        raise ServiceError("tool_timeout", message, phase="load") from None
 
 
 async def _loaded(runtime: Runtime, package: Package, request: CallRequest) -> Guest:
@@ -157,7 +189,7 @@ async def call(
         # An environment of which is not known whose it is must not wait for anybody.
         keep=bool(request.tenant) or not request.environment,
     )
-    async with lease as guest:
+    async with lease as guest, _told_by_host(guest):
         guest.listen(on_log)
         params = {"export": request.export, "arguments": request.arguments}
         try:
@@ -166,7 +198,7 @@ async def call(
             raise guest_error(failure) from failure
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
-            raise ServiceError("tool_timeout", message, during="call") from None
+            raise ServiceError("tool_timeout", message, phase="execute") from None
     if answer.size > MAX_OUTPUT_BYTES:
         size = f"{answer.size / (1 << 20):.1f} MB"
         message = f"{request.export} answered with {size}; at most 1 MB is taken."
@@ -175,10 +207,20 @@ async def call(
         raise ServiceError(
             "protocol_violation", "The tool's process sent an answer without output."
         )
+    _require_network(answer.result, guest.egress)
     return {
         "output": answer.result["output"],
         "duration_ms": round((time.monotonic() - started) * 1000),
     }
+
+
+def _require_network(result: dict[str, Any], egress: Egress | None) -> None:
+    """Raise what a soft failure comes from, where that is a host which may not be reached."""
+    if failed_softly(result["output"]):
+        error = ServiceError("tool_failed", shortened(result["output"]))
+        told = explained(error, denied_hosts(result.get("denied_hosts")), egress)
+        if told is not error:
+            raise told
 
 
 async def describe(
@@ -187,10 +229,11 @@ async def describe(
     options: dict[str, Any],
     environment: dict[str, str],
 ) -> dict[str, Any]:
-    """List the package's tools in a throw-away process; returns `{tools, problems}`.
+    """List the package's tools in a throw-away process; returns `{tools, problems, env}`.
 
-    Factories are called there, because only calling tells whether one makes a tool; if that hangs
-    or kills the process, the tools found before still count.
+    `env` names the keys that the package's own files read. Factories are called there, because
+    only calling tells whether one makes a tool; if that hangs or kills the process, the tools
+    found before still count.
     """
     profile = package.runs.worker(runtime, package.folder)
     async with await Guest.start(runtime, profile) as guest:
@@ -202,7 +245,7 @@ async def describe(
             raise guest_error(failure) from failure
         except TimeoutError:
             message = f"The exports of {package.name} could not be read in time."
-            raise ServiceError("tool_timeout", message, during="load") from None
+            raise ServiceError("tool_timeout", message, phase="load") from None
         factories = [name for name in answer.result.get("factories", []) if isinstance(name, str)]
         if not factories:
             return found
@@ -213,10 +256,11 @@ async def describe(
         except (GuestFailure, ServiceError, TimeoutError):
             text = "Calling it to see whether it makes a tool ended the process."
             made = {"tools": [], "problems": [{"export": ", ".join(factories), "message": text}]}
-    return {key: [*found[key], *made[key]] for key in ("tools", "problems")}
+    joined = {key: [*found[key], *made[key]] for key in ("tools", "problems")}
+    return {**joined, "env": found["env"]}
 
 
-def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
+def _description(result: Any) -> dict[str, list[Any]]:
     """Keep of a guest's description what has the promised shape."""
     if not isinstance(result, dict):
         raise ServiceError("protocol_violation", "The package's description is not an object.")
@@ -225,7 +269,7 @@ def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
         {"export": str(item.get("export")), "message": readable(str(item.get("message")))}
         for item in _objects(result.get("problems"))
     ]
-    return {"tools": tools, "problems": problems}
+    return {"tools": tools, "problems": problems, "env": variable_names(result.get("env"))}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

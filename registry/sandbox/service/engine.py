@@ -16,6 +16,7 @@ from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.limits import MB
 from registry.sandbox.service.params import (
     environment,
+    hosts,
     number,
     object_,
     seconds,
@@ -141,7 +142,7 @@ class Engine:
             arguments=object_(params, "arguments"),
             environment=environment(params),
             options=object_(params, "options"),
-            network=texts(params, "network"),
+            network=hosts(params),
             seconds=seconds(params),
             tenant=str(params.get("tenant", "")),
         )

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from config.lib.host_patterns import parse_host_pattern
 from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
+from registry.sandbox.service.netns import PROXY_HOST, PROXY_PORT
 from registry.sandbox.service.profile import DENO, Profile
 from registry.sandbox.service.runtime import Runtime
 
@@ -37,9 +39,10 @@ def worker(
     each: a shared one could be poisoned, and Deno makes no use of one it cannot write to.
     """
     cache = {"/cache": artifact / "cache"}
+    permissions = (*PERMISSIONS, *network_permission(network))
     heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
     return Profile(
-        command=(*RUN, "--node-modules-dir=manual", heap, *PERMISSIONS, "/rt/worker.mjs"),
+        command=(*RUN, "--node-modules-dir=manual", heap, *permissions, "/rt/worker.mjs"),
         limits=limits,
         read_only={"/rt": runtime.guest, "/pkg": artifact / "pkg"},
         writable=cache if warm else {},
@@ -47,6 +50,14 @@ def worker(
         environment=QUIET | {"DENO_DIR": "/cache"},
         egress=network,
     )
+
+
+def network_permission(hosts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return Deno's permission for the hosts and for the proxy, their only way out."""
+    if not hosts:
+        return ()
+    named = [at for host in hosts for at in parse_host_pattern(host).with_ports]
+    return (f"--allow-net={','.join([*named, f'{PROXY_HOST}:{PROXY_PORT}'])}",)
 
 
 def canary(runtime: Runtime) -> Profile:

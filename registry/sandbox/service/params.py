@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from config.lib.host_patterns import parse_host_pattern
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import CALL_SECONDS, MAX_CALL_SECONDS
 
@@ -28,6 +29,16 @@ def texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
     return tuple(values)
+
+
+def hosts(params: dict[str, Any]) -> tuple[str, ...]:
+    """Return the hosts of `network`, each in its one spelling."""
+    try:
+        return tuple(
+            dict.fromkeys(str(parse_host_pattern(host)) for host in texts(params, "network"))
+        )
+    except ValueError as error:
+        raise ServiceError("invalid_request", str(error)) from error
 
 
 def environment(params: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any, Self
 
+from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import (
     MAX_LINE_BYTES,
@@ -39,9 +40,10 @@ MEMORY_SIGNS = ("out of memory", "memory allocation of", "Out of memory", "OutOf
 class GuestFailure(Exception):
     """The guest answered a request with an error."""
 
-    def __init__(self, code: int, message: str) -> None:
+    def __init__(self, code: int, message: str, data: dict[str, Any]) -> None:
         self.code = code
         self.message = message
+        self.data = data
         super().__init__(message)
 
 
@@ -109,6 +111,11 @@ class Guest:
         for level, text in held:
             on_log(level, text)
         self._on_log = on_log
+
+    @property
+    def egress(self) -> Egress | None:
+        """The sandbox's way out; None when it has none."""
+        return self._sandbox.egress
 
     @property
     def namespace_pid(self) -> int | None:
@@ -191,7 +198,7 @@ class Guest:
         if message.id != self._last_id or waiting is None or waiting.done():
             raise Violation("an answer to a question that was not asked")
         if isinstance(message, Failure):
-            waiting.set_exception(GuestFailure(message.code, message.message))
+            waiting.set_exception(GuestFailure(message.code, message.message, message.data))
         else:
             waiting.set_result(message)
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from registry.sandbox.service import seccomp
 from registry.sandbox.service.cgroup import Cell
+from registry.sandbox.service.egress import Egress, network_environment
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, Limits
 from registry.sandbox.service.runtime import Runtime
@@ -54,11 +55,13 @@ class Launch:
 
     The caller closes `inherited` after the start and reads the child's process id from `info`. With
     a cgroup the child waits until something is written to `gate`; the caller admits it first.
+    `egress` is the sandbox's way out, to be opened once it runs.
     """
 
     argv: list[str]
     inherited: list[int]
     info: int
+    egress: Egress | None = None
     gate: int = -1
     cell: Cell | None = None
 
@@ -83,7 +86,11 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
     with ExitStack() as on_failure:
         launch = Launch([], [], -1)
         on_failure.callback(launch.abandon)
-        families = seccomp.INTERNET if profile.host_network else seccomp.NO_NETWORK
+        networked = profile.host_network or profile.egress
+        families = seccomp.INTERNET if networked else seccomp.NO_NETWORK
+        if profile.egress:
+            _require_egress(runtime)
+            launch.egress = Egress(profile.egress, runtime.net_allow)
         launch.info, info = os.pipe()
         launch.inherited.append(info)
         options = [
@@ -103,6 +110,12 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         ]
         on_failure.pop_all()
     return launch
+
+
+def _require_egress(runtime: Runtime) -> None:
+    if runtime.egress_trouble:
+        message = f"No tool may use the network here: {runtime.egress_trouble}"
+        raise ServiceError("sandbox_unavailable", message)
 
 
 def _gate(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
@@ -168,7 +181,8 @@ def _files(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
 
 def _environment(profile: Profile) -> list[str]:
     options: list[str] = []
-    for name, value in (ENVIRONMENT | dict(profile.environment)).items():
+    environment = ENVIRONMENT | dict(profile.environment) | network_environment(profile.egress)
+    for name, value in environment.items():
         options += ["--setenv", name, value]
     return options
 

@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from config.lib.addresses import Allowed, parse_allowed
 from registry.sandbox.service.cgroup import NO_CGROUPS, Cgroups
 from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
@@ -33,7 +34,11 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Runtime:
-    """The programs, libraries and folders that every sandbox shares."""
+    """The programs, libraries and folders that every sandbox shares.
+
+    `net_allow` lists the networks of the operator's own that may be reached all the same;
+    `egress_trouble` says why no tool may have any network here, and is empty when it may.
+    """
 
     bwrap: Path
     prlimit: Path
@@ -45,6 +50,8 @@ class Runtime:
     disable_userns: bool
     machine: str
     cgroups: Cgroups
+    net_allow: tuple[Allowed, ...] = ()
+    egress_trouble: str = ""
 
 
 def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
@@ -69,8 +76,18 @@ def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
         libraries=libraries_of(binary, prlimit),
         disable_userns=_numbers(_version(bwrap)) >= DISABLE_USERNS_VERSION,
         machine=machine,
+        net_allow=_net_allow(),
         cgroups=cgroups,
     )
+
+
+def _net_allow() -> tuple[Allowed, ...]:
+    """Return the networks that tools with network may reach beside the public ones."""
+    try:
+        return parse_allowed(os.environ.get("SANDBOX_NET_ALLOW", ""))
+    except ValueError as error:
+        fix = "Write networks (10.0.0.0/8) and addresses (10.1.2.3:8080), separated by commas."
+        raise Missing("network", f"SANDBOX_NET_ALLOW cannot be read: {error}", fix) from error
 
 
 def _program(name: str, package: str) -> Path:

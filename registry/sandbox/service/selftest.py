@@ -4,14 +4,15 @@ The service is closed until this succeeds: there is no weaker way to run a packa
 """
 
 import secrets
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from registry.sandbox.service import javascript
+from registry.sandbox.service import egresstest, javascript
 from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import SELF_TEST_SECONDS
+from registry.sandbox.service.netns import FIX
 from registry.sandbox.service.process import Guest, GuestFailure
 from registry.sandbox.service.runtime import Missing, Runtime, find_runtime
 
@@ -42,7 +43,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The outcome of a self-test; `runtime` is None unless every check is in order."""
+    """The outcome of a self-test; `runtime` is None unless packages may run."""
 
     checks: tuple[Check, ...]
     runtime: Runtime | None
@@ -76,7 +77,12 @@ async def run(store: Path, cgroups: Cgroups) -> Report:
         Check("libraries", True, f"{len(runtime.libraries)} files"),
     ]
     checks += await _canary_checks(runtime, store)
-    return Report(tuple(checks), runtime if all(check.ok for check in checks) else None)
+    if not all(check.ok for check in checks):
+        return Report(tuple(checks), None)
+    # Without a safe way out, only tools that have one are closed.
+    trouble = await egresstest.trouble(runtime)
+    egress = Check("egress", not trouble, trouble or "the proxy alone", FIX if trouble else "")
+    return Report((*checks, egress), replace(runtime, egress_trouble=trouble))
 
 
 def _missing(error: Missing | OSError) -> Check:

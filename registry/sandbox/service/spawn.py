@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Self
 
 from registry.sandbox.service.cgroup import Cell
+from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_STDERR_BYTES, STDERR_KEPT_BYTES
 from registry.sandbox.service.profile import Launch
@@ -49,9 +50,17 @@ class Sandbox:
     the thread that started it ends.
     """
 
-    def __init__(self, process: Process, child: int | None, cell: Cell | None = None) -> None:
+    def __init__(
+        self,
+        process: Process,
+        child: int | None,
+        *,
+        egress: Egress | None = None,
+        cell: Cell | None = None,
+    ) -> None:
         self.process = process
         self.child = child
+        self.egress = egress
         self._cell = cell
         self._worker: int | None = None
         self._stderr = bytearray()
@@ -63,11 +72,24 @@ class Sandbox:
         """Start the prepared command; its descriptors are closed here in every case."""
         starting = asyncio.create_task(_start(launch))
         cancelled = await _wait_through(starting)
-        sandbox = cls(*starting.result(), launch.cell)
+        sandbox = cls(*starting.result(), egress=launch.egress, cell=launch.cell)
         if cancelled:
             await sandbox.end()
             raise asyncio.CancelledError
+        try:
+            await sandbox._open_way_out()
+        except BaseException:
+            await sandbox.end()
+            raise
         return sandbox
+
+    async def _open_way_out(self) -> None:
+        if self.egress is None:
+            return
+        if self.child is None:
+            message = "The sandbox's first process is not known, so it was given no network."
+            raise ServiceError("sandbox_unavailable", message)
+        await self.egress.open(self.child, self.process.pid)
 
     @property
     def stderr(self) -> str:
@@ -154,6 +176,8 @@ class Sandbox:
     async def end(self) -> None:
         """Kill and reap, so that nothing of the sandbox is left when this returns."""
         self.kill()
+        if self.egress is not None:
+            await self.egress.close()
         try:
             async with asyncio.timeout(END_SECONDS):
                 await self._reaped()

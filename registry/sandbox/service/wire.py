@@ -45,11 +45,12 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """The error answer to a request."""
+    """The error answer to a request; `data` is whatever object the guest sent with it."""
 
     id: int
     code: int
     message: str
+    data: dict[str, Any]
 
 
 Message = Notification | Answer | Failure
@@ -93,7 +94,10 @@ def _answer(message: dict[str, Any], size: int) -> Answer | Failure:
         raise Violation("an error that is not an error object")
     if not isinstance(error.get("message"), str):
         raise Violation("an error without a message")
-    return Failure(request_id, error["code"], error["message"])
+    data = error.get("data")
+    return Failure(
+        request_id, error["code"], error["message"], data if isinstance(data, dict) else {}
+    )
 
 
 def parse_json(line: bytes) -> Any:

@@ -126,13 +126,15 @@ def test_a_temporary_file_is_gone_with_its_call(run: Any) -> None:
 
 @pytest.mark.parametrize("export", ["fetches", "requests"])
 def test_the_network_is_refused_by_the_name_of_the_host(run: Any, export: str) -> None:
-    with pytest.raises(errors.ToolFailed, match=r"tried to reach example\.com\S* over the network"):
+    with pytest.raises(
+        errors.NetworkDenied, match=r"tried to reach example\.com\S* over the network"
+    ):
         run(export, {"url": "http://example.com/"})
 
 
 def test_a_server_on_the_host_cannot_be_reached(run: Any, npm_settings: dict[str, str]) -> None:
     registry = Path(npm_settings["NPM_CONFIG_USERCONFIG"]).read_text().rpartition("=")[2].strip()
-    with pytest.raises(errors.ToolFailed, match="over the network"):
+    with pytest.raises(errors.NetworkDenied, match="over the network"):
         run("fetches", {"url": registry})
 
 

@@ -44,6 +44,14 @@ def test_a_package_whose_manifest_and_exports_differ_is_described_as_it_is(
     assert exports == ["recipeHashTool"]
 
 
+def test_a_real_package_that_needs_a_host_is_denied_it_by_name(sandbox: LocalSandbox) -> None:
+    built = sandbox.build(ecosystem="npm", name="@tpmjs/registry-search", version="0.1.5")
+    (tool,) = sandbox.describe(artifact=built.artifact).tools
+    with pytest.raises(errors.NetworkDenied, match=r"tried to reach tpmjs\.com:443") as caught:
+        sandbox.call(artifact=built.artifact, export=tool.export, arguments={"query": "x"}, env={})
+    assert caught.value.extra["hosts"] == ["tpmjs.com:443"]
+
+
 def test_the_newest_version_is_taken_when_none_is_named(sandbox: LocalSandbox) -> None:
     newest = sandbox.build(ecosystem="npm", name=f"{SCOPE}/shapes")
     in_range = sandbox.build(ecosystem="npm", name=f"{SCOPE}/shapes", version="^1.0")

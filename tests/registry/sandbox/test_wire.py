@@ -24,7 +24,7 @@ def line(**members: Any) -> bytes:
 def test_an_answer_an_error_and_a_notification_are_read() -> None:
     answer = line(id=7, result={"x": [1, 2.5, None, True]})
     assert parse_line(answer) == Answer(7, {"x": [1, 2.5, None, True]}, len(answer))
-    assert parse_line(line(id=7, error={"code": -1, "message": "no"})) == Failure(7, -1, "no")
+    assert parse_line(line(id=7, error={"code": -1, "message": "no"})) == Failure(7, -1, "no", {})
     assert parse_line(line(method="log", params={})) == Notification("log", {})
 
 

@@ -1,0 +1,147 @@
+"""Make the HTTP request of a tool from its templates, a call's arguments and its credentials."""
+
+import base64
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import quote, urlencode
+
+import httpx
+
+from config.lib.types import JsonObject
+from registry.api_definition import (
+    ApiDefinition,
+    BasicAuth,
+    BearerAuth,
+    FormBody,
+    HeaderAuth,
+    JsonBody,
+    QueryAuth,
+    TextBody,
+)
+from registry.api_templates import (
+    OMITTED,
+    Given,
+    Omitted,
+    as_text,
+    render_json,
+    render_text,
+    render_url,
+    render_value,
+)
+from registry.errors import InvalidArguments, UpstreamAuth
+
+SENDABLE = re.compile(r"[\x20-\x7e\t]*")
+USUAL_HEADERS = {"User-Agent": "Outfitter", "Accept": "application/json, */*;q=0.5"}
+
+Pairs = list[tuple[str, str]]
+
+
+@dataclass
+class Prepared:
+    """A request that is ready to be sent, and what must never be shown of it."""
+
+    request: httpx.Request
+    secrets: set[str] = field(default_factory=set)
+
+    def sign(self, header: str, *secrets: str) -> None:
+        """Set the Authorization header and remember what to hide."""
+        self.request.headers["Authorization"] = header
+        self.secrets |= {header.partition(" ")[2], *secrets}
+
+
+def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str, str]) -> Prepared:
+    """Return the request; raise InvalidArguments for an argument that it cannot carry."""
+    given = Given(arguments)
+    pairs = _pairs(definition.query, given)
+    secrets = set(env.values())
+    secrets |= {quote(value, safe="") for value in secrets}
+    headers = _headers(definition, given)
+    authorization = ""
+    match definition.auth:
+        case BearerAuth(env=name):
+            authorization = f"Bearer {_sendable(env, name)}"
+        case BasicAuth(env=name, username=username, username_env=named):
+            user = env[named] if named else username
+            login = base64.b64encode(f"{user}:{env[name]}".encode()).decode()
+            authorization = f"Basic {login}"
+        case HeaderAuth(env=name, name=header, prefix=prefix):
+            headers[header] = prefix + _sendable(env, name)
+        case QueryAuth(env=name, name=parameter):
+            pairs.append((parameter, env[name]))
+    content = _content(definition, given, headers)
+    url = _url(definition, given, pairs)
+    ready = Prepared(httpx.Request(definition.method, url, headers=headers, content=content))
+    ready.secrets |= secrets | {urlencode({"": value})[1:] for value in env.values()}
+    if authorization:
+        ready.sign(authorization)
+    return ready
+
+
+def _url(definition: ApiDefinition, given: Given, pairs: Pairs) -> httpx.URL:
+    origin, path, query = render_url(definition.url, given)
+    query = "&".join(part for part in (query, urlencode(pairs, quote_via=quote)) if part)
+    try:
+        url, meant = httpx.URL(f"{origin}{path}{'?' if query else ''}{query}"), httpx.URL(origin)
+    except httpx.InvalidURL:
+        raise InvalidArguments(
+            "The request cannot be made: its address would be too long.", "Send shorter values."
+        ) from None
+    if (url.scheme, url.raw_host, url.port) != (meant.scheme, meant.raw_host, meant.port):
+        raise InvalidArguments("The request cannot be made: an argument would change its host.")
+    return url
+
+
+def _pairs(templates: Mapping[str, str], given: Given) -> Pairs:
+    """Fill a query or a form; a list becomes the same name several times."""
+    pairs: Pairs = []
+    for name, template in templates.items():
+        value = render_value(template, given)
+        if value is OMITTED:
+            continue
+        values = value if isinstance(value, list) else [value]
+        pairs += [(name, as_text(item)) for item in values]
+    return pairs
+
+
+def _headers(definition: ApiDefinition, given: Given) -> httpx.Headers:
+    headers = httpx.Headers(USUAL_HEADERS)
+    for name, template in definition.headers.items():
+        value = render_text(template, given)
+        if isinstance(value, Omitted):
+            continue
+        if not SENDABLE.fullmatch(value):
+            raise InvalidArguments(
+                f"The request cannot be made: the header {name} holds plain ASCII on one line.",
+                "Send a value without line breaks and special characters.",
+            )
+        headers[name] = value
+    return headers
+
+
+def _content(definition: ApiDefinition, given: Given, headers: httpx.Headers) -> bytes | None:
+    match definition.body:
+        case None:
+            return None
+        case JsonBody(value=template):
+            kind, value = "application/json", render_json(template, given)
+            text = "" if value is OMITTED else json.dumps(value, ensure_ascii=False)
+        case FormBody(value=templates):
+            kind = "application/x-www-form-urlencoded"
+            text = urlencode(_pairs(templates, given))
+        case TextBody(value=template, content_type=kind):
+            filled = render_text(template, given)
+            text = "" if isinstance(filled, Omitted) else filled
+    headers.setdefault("Content-Type", kind)
+    return text.encode()
+
+
+def _sendable(env: Mapping[str, str], name: str) -> str:
+    value = env[name]
+    if not SENDABLE.fullmatch(value):
+        raise UpstreamAuth(
+            f"The value of {name} holds characters that cannot be sent in a header.",
+            f"Set {name} again under Credentials.",
+        )
+    return value

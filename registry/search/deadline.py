@@ -1,0 +1,64 @@
+"""Hold a search to its time, in Python and in the database."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Lock
+
+from django.db import OperationalError, connection, transaction
+from psycopg.errors import QueryCanceled
+
+from registry.errors import SearchTimeout
+
+SEARCH_SECONDS = 5.0
+"""How long a search may take, the wait for a busy index included."""
+
+_SET = "SELECT set_config('statement_timeout', %s, true)"
+
+
+class Deadline:
+    """The moment at which a search gives up, with `SearchTimeout`."""
+
+    def __init__(self, seconds: float = SEARCH_SECONDS) -> None:
+        self._seconds = seconds
+        self._end = time.monotonic() + seconds
+
+    @property
+    def left(self) -> float:
+        """Return the seconds that are left, 0 at the least."""
+        return max(0.0, self._end - time.monotonic())
+
+    def check(self) -> None:
+        """Raise SearchTimeout where the time is over."""
+        if not self.left:
+            raise self._over()
+
+    @contextmanager
+    def holding(self, lock: Lock) -> Iterator[None]:
+        """Hold a lock; give up the wait for it when the time is over."""
+        if not lock.acquire(timeout=self.left):
+            raise self._over()
+        try:
+            yield
+        finally:
+            lock.release()
+
+    @contextmanager
+    def querying(self) -> Iterator[None]:
+        """Have PostgreSQL stop a query within that takes longer than is left."""
+        self.check()
+        milliseconds = max(1, round(self.left * 1000))
+        try:
+            with transaction.atomic(), connection.cursor() as cursor:
+                cursor.execute("SELECT current_setting('statement_timeout')")
+                before = cursor.fetchone()
+                cursor.execute(_SET, [str(milliseconds)])
+                yield
+                cursor.execute(_SET, before)
+        except OperationalError as error:
+            if isinstance(error.__cause__, QueryCanceled):
+                raise self._over() from error
+            raise
+
+    def _over(self) -> SearchTimeout:
+        return SearchTimeout(f"The search for tools took longer than {self._seconds:g} seconds.")
