@@ -186,6 +186,8 @@ async def call(
         lambda: _loaded(runtime, package, alike),
         label=package.name,
         group=package.folder.name,
+        # An environment of which is not known whose it is must not wait for anybody.
+        keep=bool(request.tenant) or not request.environment,
     )
     async with lease as guest, _told_by_host(guest):
         guest.listen(on_log)

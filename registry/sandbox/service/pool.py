@@ -9,15 +9,14 @@ import asyncio
 import logging
 import os
 import time
-from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from collections.abc import AsyncIterator, Callable, Hashable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, QUEUE_SECONDS
 from registry.sandbox.service.memory import Budget, Share, busy
+from registry.sandbox.service.spares import Line, S, Spare, Start
 
 logger = logging.getLogger("sandboxd")
 
@@ -25,8 +24,6 @@ IDLE_SECONDS = 90.0
 FORGET_SECONDS = 600.0
 TEND_SECONDS = 2.0
 MOST_SPARES = 16
-# So many calls within so many seconds want a second spare.
-BUSY_CALLS, BUSY_SECONDS = 5, 5.0
 # What a sandbox counts for until it has been measured.
 ESTIMATE = 64 * MB
 STARTS_PER_PROCESSOR = 2
@@ -34,81 +31,6 @@ START_SECONDS = 2.0
 # A start would fight the call that just ended for the processor, until its answer was read.
 REFILL_AFTER = 0.01
 SHOWN = 50
-
-
-class OneShot(Protocol):
-    """A sandbox that serves one call."""
-
-    @property
-    def alive(self) -> bool:
-        """Say whether it still runs."""
-
-    def memory(self) -> int:
-        """Return the bytes it uses."""
-
-    def pause(self) -> None:
-        """Give it no processor time until it is resumed."""
-
-    def resume(self) -> None:
-        """Let it run."""
-
-    def kill(self) -> None:
-        """Stop it; nothing of it runs on."""
-
-    async def end(self) -> None:
-        """Kill and reap it."""
-
-
-S = TypeVar("S", bound=OneShot)
-Start = Callable[[], Awaitable[S]]
-"""Starts a sandbox and brings it as far as it can be before the call."""
-
-
-@dataclass(slots=True, eq=False)
-class Spare(Generic[S]):
-    """A sandbox and the memory it counts for."""
-
-    guest: S
-    share: Share
-    since: float
-
-
-@dataclass(slots=True, eq=False)
-class Line(Generic[S]):
-    """What is known of one key: its spares and how they were used. Holds no value of a key."""
-
-    label: str
-    group: str
-    spares: deque[Spare[S]] = field(default_factory=deque)
-    refills: set["asyncio.Task[None]"] = field(default_factory=set)
-    calls: deque[float] = field(default_factory=lambda: deque(maxlen=BUSY_CALLS))
-    start: Start[S] | None = None
-    running: int = 0
-    hits: int = 0
-    misses: int = 0
-    lost: int = 0
-    last: float = 0.0
-    closed: bool = False
-
-    def wanted(self, now: float) -> int:
-        """Return how many spares are worth keeping: one, or two when calls come fast."""
-        fast = len(self.calls) == BUSY_CALLS and now - self.calls[0] < BUSY_SECONDS
-        return 2 if fast else 1
-
-    def as_dict(self, now: float) -> dict[str, Any]:
-        """Return what the status page shows."""
-        ages = [now - spare.since for spare in self.spares]
-        return {
-            "name": self.label,
-            "artifact": self.group,
-            "hits": self.hits,
-            "misses": self.misses,
-            "running": self.running,
-            "spares": len(self.spares),
-            "memory": sum(spare.share.size for spare in self.spares),
-            "age_seconds": round(max(ages, default=0.0), 1),
-            "idle_seconds": round(now - self.last, 1),
-        }
 
 
 class SparePool(Generic[S]):
@@ -136,24 +58,26 @@ class SparePool(Generic[S]):
 
     @asynccontextmanager
     async def lease(
-        self, key: Hashable, start: Start[S], *, label: str, group: str
+        self, key: Hashable, start: Start[S], *, label: str, group: str, keep: bool = True
     ) -> AsyncIterator[S]:
         """Give a sandbox for one call; it is dead on leaving.
 
-        `label` names the line on the status page, `group` (an artifact) is what `forget` takes.
+        `label` names the line on the status page, `group` (an artifact) is what `forget` takes;
+        with `keep` False no spare is used or made.
         After a call that went well only the kill is sent, and reaping is left to the background;
         when it failed or was cancelled, nothing of it is left when this returns.
         """
         line = self._line(key, label, group)
         line.running += 1
         try:
-            spare = self._take(line) or await self._cold(line, start)
+            spare = (keep and self._take(line)) or await self._cold(line, start)
             try:
                 async with self._serving(spare):
                     yield spare.guest
             finally:
-                line.start = start
-                self._refill(line)
+                if keep:
+                    line.start = start
+                    self._refill(line)
         finally:
             line.running -= 1
 

@@ -116,6 +116,17 @@ def test_equal_environments_of_two_tenants_are_two_lines(run: Run, service: Runn
     assert spares(service.client)["misses"] == before["misses"] + 1
 
 
+def test_an_environment_of_nobody_in_particular_is_never_kept_ready(
+    run: Run, service: RunningService
+) -> None:
+    before = spares(service.client)
+    for _ in range(2):
+        assert run("importedWith", env={"KEY": "whose"}) == "whose"
+    after = spares(service.client)
+    assert (after["hits"], after["misses"]) == (before["hits"], before["misses"] + 2)
+    assert not [line for line in service.client.status()["lines"] if line["spares"]]
+
+
 def test_no_value_of_an_environment_is_in_the_status_or_the_log(
     run: Run, service: RunningService
 ) -> None:
@@ -158,9 +169,9 @@ def test_a_spare_that_was_killed_is_replaced(run: Run, service: RunningService) 
     for folder in paused_workers(service):
         with contextlib.suppress(ProcessLookupError):  # the first takes the others along
             os.kill(int(folder.name), signal.SIGKILL)
-    assert run("counts") == 1
     assert becomes_true(lambda: spares(service.client)["lost"] > lost)
     assert ready(service)
+    assert run("counts") == 1
 
 
 def test_the_limits_of_a_call_hold_in_a_spare(run: Run, service: RunningService) -> None:
@@ -176,7 +187,8 @@ def test_a_cancelled_call_in_a_spare_is_dead_when_it_returns(
 ) -> None:
     run("counts")
     assert ready(service)
-    waiting = set(paused_workers(service))
+    assert becomes_true(lambda: len(paused_workers(service)) >= 2)
+    waiting = paused_workers(service)
     cancel = threading.Event()
     threading.Timer(0.3, cancel.set).start()
     with pytest.raises(errors.CallCancelled):
