@@ -13,6 +13,7 @@ from pathlib import Path
 
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
 from registry.sandbox.service.engine import Engine
+from registry.sandbox.service.interpreter import place_interpreter
 from registry.sandbox.service.npm import Registry, registry_of_operator
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
@@ -89,6 +90,7 @@ def main() -> None:
     # First of all: a second service must not touch the store of the first.
     listener = listen(options.socket.absolute())
     lay_out(store, uid)
+    place_interpreter(store, uid)
     registry = registry_of_operator()
     if starter == 0:
         drop_root(uid)
