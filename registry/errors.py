@@ -124,6 +124,14 @@ class ToolFailed(ToolError):
     code = "tool_failed"
 
 
+class CodeFailed(ToolError):
+    """The code ended with an error."""
+
+    code = "code_failed"
+    actor = "model"
+    default_hint = "Read the message and its line numbers, correct the code and run it again."
+
+
 class ToolCrashed(ToolError):
     """The tool's process ended before it answered."""
 

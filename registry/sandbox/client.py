@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -26,13 +26,17 @@ from registry.sandbox.contract import (
     Artifact,
     CallOutput,
     Cancel,
+    CodeOutput,
     Description,
     DescriptionProblem,
+    InnerCall,
     LogLine,
     LogSink,
+    PrintSink,
     Sandbox,
     ToolDescription,
 )
+from registry.sandbox.inner_calls import InnerCalls, Wire, line
 from registry.sandbox.paths import service_uids, short_address, socket_path
 
 __all__ = ["Artifact", "CallOutput", "Description", "LocalSandbox", "ToolDescription", "sandbox"]
@@ -64,9 +68,16 @@ class LocalSandbox:
         params = {"ecosystem": ecosystem, "name": name, "version": version}
         return Artifact(**self._ask("build", params, seconds=BUILD_SECONDS))
 
-    def describe(self, *, artifact: str) -> Description:
+    def describe(
+        self,
+        *,
+        artifact: str,
+        options: JsonObject | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Description:
         """List the tools of a built package; see `Sandbox.describe`."""
-        found = self._ask("describe", {"artifact": artifact}, seconds=DESCRIBE_SECONDS)
+        params = {"artifact": artifact, "options": options or {}, "env": dict(env or {})}
+        found = self._ask("describe", params, seconds=DESCRIBE_SECONDS)
         return Description(
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
@@ -79,6 +90,8 @@ class LocalSandbox:
         export: str,
         arguments: JsonObject,
         env: Mapping[str, str],
+        options: JsonObject | None = None,
+        network: Sequence[str] = (),
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
@@ -96,11 +109,51 @@ class LocalSandbox:
             "export": export,
             "arguments": arguments,
             "env": dict(env),
+            "options": options or {},
+            "network": list(network),
             "timeout_seconds": timeout_seconds,
         }
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
         answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
         return CallOutput(answer["output"], tuple(logs), answer["duration_ms"])
+
+    def execute(
+        self,
+        code: str,
+        tools: Mapping[str, InnerCall],
+        *,
+        timeout_seconds: float = 60,
+        call_seconds: float = 20,
+        cancel: Cancel | None = None,
+        on_print: PrintSink | None = None,
+    ) -> CodeOutput:
+        """Run a program; see `Sandbox.execute`."""
+        printed: list[str] = []
+
+        def keep(_level: str, text: str) -> None:
+            printed.append(text)
+            if on_print is not None:
+                on_print(text)
+
+        params = {
+            "code": code,
+            "tools": list(tools),
+            "timeout_seconds": timeout_seconds,
+            "call_seconds": call_seconds,
+        }
+        seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
+        found = self._ask(
+            "execute", params, seconds=seconds, cancel=cancel, on_log=keep, tools=tools
+        )
+        return CodeOutput(
+            value=found["value"],
+            is_json=found["json"],
+            type_name=found["type"],
+            printed="".join(printed),
+            calls=found["calls"],
+            truncated=found["truncated"],
+            duration_ms=found["duration_ms"],
+        )
 
     def status(self) -> JsonObject:
         """Return the service's state; see `Sandbox.status`."""
@@ -114,20 +167,24 @@ class LocalSandbox:
         seconds: float,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
+        tools: Mapping[str, InnerCall] | None = None,
     ) -> JsonObject:
-        request = _line({"id": REQUEST_ID, "method": method, "params": params})
+        request = line({"id": REQUEST_ID, "method": method, "params": params})
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
-        with closing(self._connect()) as connection:
+        with (
+            closing(self._connect()) as connection,
+            InnerCalls(connection, tools or {}) as calls,
+        ):
             try:
-                connection.sendall(request)
-                for message in _messages(connection, cancel, time.monotonic() + seconds):
+                calls.wire.sendall(request)
+                for message in _messages(calls.wire, cancel, time.monotonic() + seconds):
                     if "error" in message:
                         raise _as_tool_error(message["error"])
                     if "result" in message:
                         result: JsonObject = message["result"]
                         return result
-                    if on_log is not None:
+                    if not calls.take(message) and on_log is not None:
                         on_log(message["params"]["level"], message["params"]["text"])
             except OSError as error:
                 raise _lost() from error
@@ -162,13 +219,7 @@ def _peer_uid(connection: socket.socket) -> int:
     return uid
 
 
-def _line(message: JsonObject) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
-
-
-def _messages(
-    connection: socket.socket, cancel: Cancel | None, deadline: float
-) -> Iterator[JsonObject]:
+def _messages(connection: Wire, cancel: Cancel | None, deadline: float) -> Iterator[JsonObject]:
     """Yield the service's messages until it hangs up.
 
     Raises `CallCancelled` when the caller has given up, `SandboxUnavailable` at the deadline.
@@ -176,8 +227,8 @@ def _messages(
     pending = bytearray()
     while True:
         *lines, rest = pending.split(b"\n")
-        for line in lines:
-            yield json.loads(line)
+        for text in lines:
+            yield json.loads(text)
         pending = rest
         while not _readable(connection, deadline if cancel is None else 0):
             if cancel is not None and cancel.is_set():
@@ -191,7 +242,7 @@ def _messages(
         pending += chunk
 
 
-def _readable(connection: socket.socket, until: float) -> bool:
+def _readable(connection: Wire, until: float) -> bool:
     """Wait for something to read: until the given time, but at least one poll."""
     # poll, not select: a web process can have more than 1,024 descriptors.
     poller = select.poll()
@@ -200,9 +251,9 @@ def _readable(connection: socket.socket, until: float) -> bool:
     return bool(poller.poll(seconds * 1000))
 
 
-def _cancel(connection: socket.socket) -> None:
+def _cancel(connection: Wire) -> None:
     """Ask for the call to be stopped and wait, for a while, for the word that it is dead."""
-    connection.sendall(_line({"method": "cancel", "params": {"id": REQUEST_ID}}))
+    connection.sendall(line({"method": "cancel", "params": {"id": REQUEST_ID}}))
     with contextlib.suppress(SandboxUnavailable):
         for message in _messages(connection, None, time.monotonic() + CANCEL_SECONDS):
             if message.get("id") == REQUEST_ID:

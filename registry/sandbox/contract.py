@@ -1,6 +1,7 @@
 """What the product asks of a sandbox, and what it gets back."""
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
@@ -74,6 +75,31 @@ class CallOutput:
     duration_ms: int
 
 
+InnerCall = Callable[[JsonObject, threading.Event], JsonValue]
+"""Calls one tool for a program: `(arguments, cancel)` → the output. It raises `ToolError`, which
+the program can catch, and ends soon after `cancel` is set."""
+
+PrintSink = Callable[[str], None]
+"""Receives what a program prints, as it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutput:
+    """What a program came to.
+
+    `value` is its last expression; when `is_json` is false it is the `repr` of a value of
+    `type_name`. `printed` is cut where `truncated` says so. `calls` counts its calls of tools.
+    """
+
+    value: JsonValue
+    is_json: bool
+    type_name: str
+    printed: str
+    calls: int
+    truncated: bool
+    duration_ms: int
+
+
 class Sandbox(Protocol):
     """Where packages are built and run. Every method raises classes of `registry.errors`."""
 
@@ -81,8 +107,17 @@ class Sandbox(Protocol):
         """Install a package; `version` may be exact, a range or a tag, and is `latest` if None."""
         ...
 
-    def describe(self, *, artifact: str) -> Description:
-        """List the tools of a built package."""
+    def describe(
+        self,
+        *,
+        artifact: str,
+        options: JsonObject | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Description:
+        """List the tools of a built package.
+
+        `options` are the package's settings, for languages whose tools depend on them.
+        """
         ...
 
     def call(
@@ -92,13 +127,34 @@ class Sandbox(Protocol):
         export: str,
         arguments: JsonObject,
         env: Mapping[str, str],
+        options: JsonObject | None = None,
+        network: Sequence[str] = (),
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
     ) -> CallOutput:
         """Run one tool in a process of its own; `env` is all of the environment it sees.
 
+        `network` lists the hosts it may reach: "host", "host:port" or "*.host"; none by default.
         Raises `CallCancelled` soon after `cancel` is set, when the process is dead.
+        """
+        ...
+
+    def execute(
+        self,
+        code: str,
+        tools: Mapping[str, InnerCall],
+        *,
+        timeout_seconds: float = 60,
+        call_seconds: float = 20,
+        cancel: Cancel | None = None,
+        on_print: PrintSink | None = None,
+    ) -> CodeOutput:
+        """Run a Python program that may call `tools` by their names, and nothing else.
+
+        At most eight calls run at once, in threads of this process; each gets `call_seconds`. None
+        is under way any more when this returns or raises. Raises `CallCancelled` soon after
+        `cancel` is set, when the process is dead.
         """
         ...
 

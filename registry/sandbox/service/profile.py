@@ -31,7 +31,8 @@ class Profile:
     """What one sandbox runs and may see.
 
     Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
-    a copy of the plain files, to write to as it likes.
+    a copy of the plain files, to write to as it likes. `egress` lists the hosts it may reach.
+    `reserve_mb` is address space that the program takes beside the memory it may use.
     """
 
     command: tuple[str, ...]
@@ -43,6 +44,8 @@ class Profile:
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
+    egress: tuple[str, ...] = ()
+    reserve_mb: int = DENO_RESERVE_MB
 
 
 @dataclass(slots=True)
@@ -82,7 +85,7 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         launch.argv = [
             str(runtime.bwrap),
             *("--args", arguments, "--"),
-            *_resource_limits(profile.limits),
+            *_resource_limits(profile.limits, profile.reserve_mb),
             *profile.command,
         ]
         on_failure.pop_all()
@@ -141,9 +144,9 @@ def _environment(profile: Profile) -> list[str]:
     return options
 
 
-def _resource_limits(limits: Limits) -> list[str]:
+def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
-    data = (limits.memory_mb + DENO_RESERVE_MB) * MB
+    data = (limits.memory_mb + reserve_mb) * MB
     return [
         PRLIMIT,
         "--core=0",

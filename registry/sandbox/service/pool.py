@@ -1,0 +1,341 @@
+"""Sandboxes made ready before they are needed: each serves one call and is then ended.
+
+A pool knows nothing of what it keeps but that it can be paused, resumed and ended, so packages and
+code use the same one. Who gets a spare must be told apart by its key: nothing of one tenant's
+environment may be loaded into what another is handed.
+"""
+
+import asyncio
+import logging
+import time
+from collections import deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, Protocol, TypeVar
+
+from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.limits import MB
+from registry.sandbox.service.memory import Budget, Share
+
+logger = logging.getLogger("sandboxd")
+
+IDLE_SECONDS = 90.0
+FORGET_SECONDS = 600.0
+TEND_SECONDS = 2.0
+MOST_SPARES = 16
+# So many calls within so many seconds want a second spare.
+BUSY_CALLS, BUSY_SECONDS = 5, 5.0
+# What a sandbox counts for until it has been measured.
+ESTIMATE = 64 * MB
+SHOWN = 50
+
+
+class OneShot(Protocol):
+    """A sandbox that serves one call."""
+
+    @property
+    def alive(self) -> bool:
+        """Say whether it still runs."""
+
+    def memory(self) -> int:
+        """Return the bytes it uses."""
+
+    def pause(self) -> None:
+        """Give it no processor time until it is resumed."""
+
+    def resume(self) -> None:
+        """Let it run."""
+
+    def kill(self) -> None:
+        """Stop it; nothing of it runs on."""
+
+    async def end(self) -> None:
+        """Kill and reap it."""
+
+
+S = TypeVar("S", bound=OneShot)
+Start = Callable[[], Awaitable[S]]
+"""Starts a sandbox and brings it as far as it can be before the call."""
+
+
+@dataclass(slots=True, eq=False)
+class Spare(Generic[S]):
+    """A sandbox and the memory it counts for."""
+
+    guest: S
+    share: Share
+    since: float
+
+
+@dataclass(slots=True, eq=False)
+class Line(Generic[S]):
+    """What is known of one key: its spares and how they were used. Holds no value of a key."""
+
+    label: str
+    group: str
+    spares: deque[Spare[S]] = field(default_factory=deque)
+    refills: set["asyncio.Task[None]"] = field(default_factory=set)
+    calls: deque[float] = field(default_factory=lambda: deque(maxlen=BUSY_CALLS))
+    start: Start[S] | None = None
+    running: int = 0
+    hits: int = 0
+    misses: int = 0
+    lost: int = 0
+    last: float = 0.0
+    closed: bool = False
+
+    def wanted(self, now: float) -> int:
+        """Return how many spares are worth keeping: one, or two when calls come fast."""
+        fast = len(self.calls) == BUSY_CALLS and now - self.calls[0] < BUSY_SECONDS
+        return 2 if fast else 1
+
+    def as_dict(self, now: float) -> dict[str, Any]:
+        """Return what the status page shows."""
+        ages = [now - spare.since for spare in self.spares]
+        return {
+            "name": self.label,
+            "artifact": self.group,
+            "hits": self.hits,
+            "misses": self.misses,
+            "running": self.running,
+            "spares": len(self.spares),
+            "memory": sum(spare.share.size for spare in self.spares),
+            "age_seconds": round(max(ages, default=0.0), 1),
+            "idle_seconds": round(now - self.last, 1),
+        }
+
+
+class SparePool(Generic[S]):
+    """Hands out sandboxes, and makes the next one ready once a call is over."""
+
+    def __init__(
+        self,
+        memory_bytes: int,
+        *,
+        idle_seconds: float = IDLE_SECONDS,
+        most: int = MOST_SPARES,
+        refills_at_once: int = 1,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.budget = Budget(memory_bytes, self._evict)
+        self._idle_seconds = idle_seconds
+        self._most = most
+        self._clock = clock
+        self._lines: dict[Hashable, Line[S]] = {}
+        self._in_use: set[Spare[S]] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._refilling = asyncio.Semaphore(refills_at_once)
+        self._tending: asyncio.Task[None] | None = None
+        self._totals = {"hits": 0, "misses": 0, "evicted": 0, "lost": 0}
+
+    @asynccontextmanager
+    async def lease(
+        self, key: Hashable, start: Start[S], *, label: str, group: str
+    ) -> AsyncIterator[S]:
+        """Give a sandbox for one call; it is dead on leaving.
+
+        `label` names the line on the status page, `group` (an artifact) is what `forget` takes.
+        After a call that went well only the kill is sent, and reaping is left to the background;
+        when it failed or was cancelled, nothing of it is left when this returns.
+        """
+        line = self._line(key, label, group)
+        line.running += 1
+        try:
+            spare = self._take(line) or await self._cold(line, start)
+            try:
+                async with self._serving(spare):
+                    yield spare.guest
+            finally:
+                line.start = start
+                self._refill(line)
+        finally:
+            line.running -= 1
+
+    @asynccontextmanager
+    async def _serving(self, spare: Spare[S]) -> AsyncIterator[None]:
+        self._in_use.add(spare)
+        try:
+            yield
+        except BaseException:
+            await asyncio.shield(self._end(spare))
+            raise
+        spare.guest.kill()
+        self._end(spare)
+
+    def _line(self, key: Hashable, label: str, group: str) -> Line[S]:
+        line = self._lines.get(key)
+        if line is None:
+            line = self._lines[key] = Line(label, group)
+        now = self._clock()
+        line.last = now
+        line.calls.append(now)
+        if self._tending is None:
+            self._tending = asyncio.create_task(self._tend())
+        return line
+
+    def _take(self, line: Line[S]) -> Spare[S] | None:
+        """Return the oldest spare that is still alive, running again."""
+        while line.spares:
+            spare = line.spares.popleft()
+            if spare.guest.alive:
+                spare.guest.resume()
+                line.hits += 1
+                self._totals["hits"] += 1
+                return spare
+            self._lose(line, spare)
+        return None
+
+    async def _cold(self, line: Line[S], start: Start[S]) -> Spare[S]:
+        """Start a sandbox for a call that found no spare."""
+        line.misses += 1
+        self._totals["misses"] += 1
+        return await self._start(start, await self.budget.reserve(ESTIMATE))
+
+    async def _start(self, start: Start[S], share: Share) -> Spare[S]:
+        try:
+            return Spare(await start(), share, self._clock())
+        except BaseException:
+            share.release()
+            raise
+
+    # Spares
+
+    def _refill(self, line: Line[S]) -> None:
+        """Make ready what the line is short of, in the background."""
+        wanted = 0 if line.closed else line.wanted(self._clock())
+        for _ in range(wanted - len(line.spares) - len(line.refills)):
+            task = asyncio.create_task(self._add_spare(line))
+            line.refills.add(task)
+            task.add_done_callback(line.refills.discard)
+
+    async def _add_spare(self, line: Line[S]) -> None:
+        async with self._refilling:
+            start = line.start
+            if start is None or (self._spares() >= self._most and not self._evict()):
+                return
+            share = self.budget.reserve_now(ESTIMATE)
+            if share is None:
+                return
+            try:
+                spare = await self._start(start, share)
+            except ServiceError as error:
+                # The next call starts its own, and meets the error if it is still there.
+                logger.info("no spare of %s: %s", line.label, error.code)
+                return
+            if line.closed:
+                self._end(spare)
+                return
+            spare.guest.pause()
+            spare.share.resize(spare.guest.memory())
+            line.spares.append(spare)
+
+    def _evict(self) -> bool:
+        """End the spare whose line has been unused the longest."""
+        lines = [line for line in self._lines.values() if line.spares]
+        if not lines:
+            return False
+        line = min(lines, key=lambda line: line.last)
+        self._end(line.spares.popleft())
+        self._totals["evicted"] += 1
+        return True
+
+    def _lose(self, line: Line[S], spare: Spare[S]) -> None:
+        line.lost += 1
+        self._totals["lost"] += 1
+        self._end(spare)
+
+    def _end(self, spare: Spare[S]) -> "asyncio.Task[None]":
+        """Kill now, reap in the background; the memory of a killed spare counts as free."""
+        spare.guest.kill()
+        if spare not in self._in_use:
+            spare.share.release()
+        task = asyncio.create_task(self._reap(spare))
+        self._ending.add(task)
+        task.add_done_callback(self._ending.discard)
+        return task
+
+    async def _reap(self, spare: Spare[S]) -> None:
+        try:
+            await spare.guest.end()
+        finally:
+            self._in_use.discard(spare)
+            spare.share.release()
+
+    # Time
+
+    async def _tend(self) -> None:
+        """Measure what runs, end what is idle, replace what died."""
+        while True:
+            await asyncio.sleep(TEND_SECONDS)
+            self.tend()
+
+    def tend(self) -> None:
+        """Do once what is done every few seconds."""
+        now = self._clock()
+        for spare in self._in_use:
+            spare.share.resize(max(spare.guest.memory(), ESTIMATE))
+        for key, line in list(self._lines.items()):
+            self._tend_line(key, line, now)
+
+    def _tend_line(self, key: Hashable, line: Line[S], now: float) -> None:
+        for spare in [spare for spare in line.spares if not spare.guest.alive]:
+            line.spares.remove(spare)
+            self._lose(line, spare)
+            self._refill(line)
+        idle = now - line.last
+        if line.running or idle < self._idle_seconds:
+            return
+        line.start = None  # it may hold an environment
+        while line.spares:
+            self._end(line.spares.popleft())
+        if idle > FORGET_SECONDS and not line.refills:
+            del self._lines[key]
+
+    def forget(self, group: str) -> int:
+        """End every spare of a group and make no more from what was known; returns how many."""
+        ended = 0
+        for key, line in list(self._lines.items()):
+            if line.group != group:
+                continue
+            line.closed = True
+            for task in line.refills:
+                task.cancel()
+            while line.spares:
+                self._end(line.spares.popleft())
+                ended += 1
+            del self._lines[key]
+        return ended
+
+    def running(self, group: str) -> int:
+        """Return how many calls of a group are under way."""
+        return sum(line.running for line in self._lines.values() if line.group == group)
+
+    async def close(self) -> None:
+        """End all spares and wait until they are gone."""
+        if self._tending is not None:
+            self._tending.cancel()
+        refills = [task for line in self._lines.values() for task in line.refills]
+        for group in {line.group for line in self._lines.values()}:
+            self.forget(group)
+        await asyncio.gather(*refills, return_exceptions=True)
+        await asyncio.gather(*self._ending, return_exceptions=True)
+
+    # What can be seen
+
+    def _spares(self) -> int:
+        return sum(len(line.spares) for line in self._lines.values())
+
+    def status(self) -> dict[str, Any]:
+        """Return `{memory: {used, budget, waiting}, spares: {…}, lines: [...]}`, busiest first."""
+        now = self._clock()
+        lines = sorted(self._lines.values(), key=lambda line: -line.last)[:SHOWN]
+        return {
+            "memory": {
+                "used": self.budget.used,
+                "budget": self.budget.total,
+                "waiting": self.budget.waiting,
+            },
+            "spares": {"ready": self._spares(), "most": self._most, **self._totals},
+            "lines": [line.as_dict(now) for line in lines],
+        }
