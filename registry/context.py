@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
 from registry.models.invocation import Caller
+from registry.results import ToolResult
+from registry.specs import ToolSpec
 
 Env = Callable[[Sequence[str]], Mapping[str, str]]
 """Names of variables → the values that are set now. Read anew at every call, never kept."""
@@ -22,6 +24,12 @@ Denied = Callable[[UUID], bool]
 
 Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
+
+Tools = Callable[[], Mapping[str, ToolSpec]]
+"""Returns, by wire name, the tools that a program may call now."""
+
+Inner = Callable[[ToolSpec, JsonObject, threading.Event], ToolResult]
+"""Calls a tool for a program, `(spec, arguments, cancel)`, with the rights of this call."""
 
 
 def no_env(names: Sequence[str]) -> Mapping[str, str]:
@@ -43,14 +51,20 @@ def no_presets(tool_id: UUID) -> JsonObject:
     return {}
 
 
+def no_tools() -> Mapping[str, ToolSpec]:
+    """Offer no tool."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallContext:
     """The circumstances of a call.
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
-    `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
-    code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
+    `depth` counts how many sequences and programs stand around this call, `parent_id` is the
+    invocation of the code around it. `allowed_hosts` is filled in by `invoke`: what review lets the
+    tool reach now. So are `invocation_id` and, for a program, `inner`; `tools` are what a program may call.
     """
 
     user: User
@@ -60,12 +74,15 @@ class CallContext:
     denied: Denied = nothing_denied
     presets: Presets = no_presets
     progress: Progress = ignore_progress
+    tools: Tools = no_tools
+    inner: Inner | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None
     turn_id: UUID | None = None
     run_id: UUID | None = None
     run_step_id: UUID | None = None
     parent_id: UUID | None = None
+    invocation_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()
     depth: int = 0
 

@@ -7,11 +7,13 @@ round the checks: permission → approval → arguments → credentials → exec
 import logging
 import time
 from collections.abc import Callable
+from threading import Event
+from uuid import UUID, uuid4
 
 from config.lib.jsontext import mask, shortened, size_of, storable
 from config.lib.types import JsonObject, JsonValue
 from registry import health
-from registry.context import CallContext
+from registry.context import CallContext, Inner, ignore_progress
 from registry.errors import (
     ApprovalDenied,
     InvalidArguments,
@@ -23,7 +25,8 @@ from registry.errors import (
 )
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
-from registry.models.invocation import Outcome
+from registry.models.invocation import Caller, Outcome
+from registry.models.tool import ToolKind
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -49,11 +52,16 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
+    invocation_id = uuid4()
     standing = standing_of(spec.tool_id)
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
-        answer = executor_for(spec.kind).execute(spec, checked, _narrowed(context, standing, env))
+        inside = _narrowed(context, standing, env).derive(
+            invocation_id=invocation_id,
+            inner=_inner(context, invocation_id) if spec.kind == ToolKind.CODE else None,
+        )
+        answer = executor_for(spec.kind).execute(spec, checked, inside)
         details = answer.details
         output = _usable(answer, env)
     except ToolError as problem:
@@ -65,7 +73,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         error = _told(error, spec, env)
         details = error.extra.pop("details", details)
     duration_ms = round((time.monotonic() - started) * 1000)
-    row = _record(spec, arguments, context, env, output, error, duration_ms)
+    row = _record(invocation_id, spec, arguments, context, env, output, error, duration_ms)
     if error is None:
         health.record_success(spec, standing)
         return Succeeded(
@@ -123,6 +131,22 @@ def _narrowed(context: CallContext, standing: Standing | None, env: JsonObject) 
     return context.derive(env=_only(env), allowed_hosts=hosts)
 
 
+def _inner(context: CallContext, parent_id: UUID) -> Inner:
+    """Return how a program calls tools: by this same door, with the rights of its own call."""
+
+    def call(spec: ToolSpec, arguments: JsonObject, cancel: Event) -> ToolResult:
+        inside = context.derive(
+            caller=Caller.CODE,
+            parent_id=parent_id,
+            depth=context.depth + 1,
+            cancel=cancel,
+            progress=ignore_progress,
+        )
+        return invoke(spec, arguments, inside)
+
+    return call
+
+
 def _only(env: JsonObject) -> Callable[..., JsonObject]:
     return lambda names: {name: env[name] for name in names if name in env}
 
@@ -150,6 +174,7 @@ def _told(error: ToolError, spec: ToolSpec, env: JsonObject) -> ToolError:
 
 
 def _record(
+    invocation_id: UUID,
     spec: ToolSpec,
     arguments: JsonValue,
     context: CallContext,
@@ -159,6 +184,7 @@ def _record(
     duration_ms: int,
 ) -> Invocation:
     return Invocation.objects.create(
+        pk=invocation_id,
         tool_id=spec.tool_id,
         tool_version=spec.version,
         caller=context.caller,

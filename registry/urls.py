@@ -1,12 +1,17 @@
 from django.urls import path
 
-from registry.views import packages, tools
+from registry.views import invocations, packages, tools
 
 app_name = "registry"
 urlpatterns = [
     path("tools/", tools.tool_list, name="tool_list"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path(
+        "invocations/<uuid:invocation_id>/",
+        invocations.invocation_detail,
+        name="invocation_detail",
+    ),
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),

@@ -45,7 +45,7 @@ def profile(runtime: Runtime, interpreter: Interpreter) -> Profile:
     return Profile(
         command=(interpreter.path, "-I", "-S", "-B", "/rt/code/worker.py"),
         limits=CODE_LIMITS,
-        read_only=libraries | dict(interpreter.read_only) | {"/rt": runtime.guest},
+        read_only=libraries | dict(interpreter.read_only) | {"/rt/code": runtime.guest / "code"},
         reserve_mb=0,
     )
 
@@ -59,6 +59,7 @@ class CodeRunner:
 
     def __init__(self, store: Path) -> None:
         self._store = store
+        self._interpreter: Interpreter | None = None
         self._pool: SparePool[CodeGuest] = SparePool(CODE_SPARES_BYTES)
         self._places = asyncio.Semaphore(PROGRAMS_PER_PROCESSOR * (os.cpu_count() or 1))
 
@@ -75,7 +76,7 @@ class CodeRunner:
         is only the `repr` of a value of `type`.
         """
         program = checked(params)
-        interpreter = find_interpreter(self._store)
+        interpreter = self._interpreter = self._interpreter or find_interpreter(self._store)
         if interpreter is None:
             message = "There is no Python 3.11 or later that the sandbox's user can run."
             hint = "sudo apt-get install -y python3, then restart the sandbox service."
