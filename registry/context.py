@@ -64,7 +64,8 @@ class CallContext:
     an empty set means that only tools without required scopes may run.
     `depth` counts how many sequences and programs stand around this call, `parent_id` is the
     invocation of the code around it. `allowed_hosts` is filled in by `invoke`: what review lets the
-    tool reach now. So are `invocation_id` and, for a program, `inner`; `tools` are what a program may call.
+    tool reach now. So are `invocation_id` and, for a program, `inner`; `tools` are those that a
+    program may call.
     """
 
     user: User

@@ -163,7 +163,7 @@ def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
 
 def invocations_inside(invocation: Invocation) -> QuerySet[Invocation]:
     """Return the calls that a program made, in the order in which they ended."""
-    calls = Invocation.objects.filter(parent_id=invocation.pk, user_id=invocation.user_id)
+    calls = Invocation.objects.filter(parent_id=invocation.pk)
     return calls.select_related("tool").order_by("created_at", "pk")
 
 

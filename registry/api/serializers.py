@@ -238,7 +238,7 @@ class InvocationSerializer(serializers.ModelSerializer[Invocation]):
     toolId = serializers.UUIDField(source="tool_id", read_only=True)
     tool = serializers.CharField(source="tool.wire_name", read_only=True)
     toolVersion = serializers.IntegerField(source="tool_version", read_only=True)
-    parent = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
+    parentId = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
     status = serializers.CharField(source="outcome", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
 
@@ -250,7 +250,7 @@ class InvocationSerializer(serializers.ModelSerializer[Invocation]):
             "tool",
             "toolVersion",
             "caller",
-            "parent",
+            "parentId",
             "status",
             "phase",
             "arguments",

@@ -50,7 +50,9 @@ def shown(call: Invocation) -> Shown:
         code=code if is_program and isinstance(code, str) else "",
         arguments=pretty(call.arguments),
         printed=printed if is_program and isinstance(printed, str) else "",
-        output="" if call.error else pretty(told["result"] if is_program else call.output),
+        output=""
+        if call.error
+        else pretty(told.get("result", call.output) if is_program else call.output),
     )
 
 
