@@ -13,7 +13,6 @@ from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
-from registry.code_tool import RUN_CODE
 from registry.context import CallContext, Progress
 from registry.errors import ToolError
 from registry.execution import invoke
@@ -52,9 +51,7 @@ class Toolbox:
 
     def schemas(self) -> list[JsonObject]:
         """Return the tools in the shape of OpenAI's chat completions, the search first."""
-        specs = [
-            spec for name, spec in self.toolset.items() if name not in {SEARCH_TOOLS, RUN_CODE}
-        ]
+        specs = [spec for name, spec in self.toolset.items() if name != SEARCH_TOOLS]
         tools = [model_schema(spec) for spec in specs]
         if self.code is not None:
             tools.append(code_schema(self.code, (spec.wire_name for spec in specs)))
@@ -95,7 +92,7 @@ class Toolbox:
         """Run the tool that the model named; every problem is an answer."""
         if name == SEARCH_TOOLS and self.may_search:
             return await in_thread(self._search_answer, arguments)
-        if name == RUN_CODE and self.code is not None:
+        if self.code is not None and name == self.code.wire_name:
             context = self._context.derive(progress=progress, tools=lambda: self.toolset)
             return Answer.of(await in_tool_thread(invoke, self.code, arguments, context))
         try:

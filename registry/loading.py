@@ -82,7 +82,7 @@ def code_ids() -> frozenset[UUID]:
 
 def code_spec() -> ToolSpec | None:
     """Return the tool that runs code, or None when the built-ins were never loaded."""
-    tool = Tool.objects.filter(wire_name=RUN_CODE, kind=ToolKind.CODE, deleted_at=None).first()
+    tool = Tool.objects.filter(export_name=RUN_CODE, kind=ToolKind.CODE, deleted_at=None).first()
     return load_spec(tool) if tool else None
 
 

@@ -11,7 +11,6 @@ from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.interpreter import Interpreter, find_interpreter
 from registry.sandbox.service.limits import (
     CODE_CALL_SECONDS,
-    CODE_LIMITS,
     CODE_SECONDS,
     CODE_SPARES_BYTES,
     MAX_CALL_SECONDS,
@@ -19,6 +18,7 @@ from registry.sandbox.service.limits import (
     MAX_CODE_TOOLS,
     MAX_OUTPUT_BYTES,
     MAX_PRINT_CHARACTERS,
+    PYTHON_LIMITS,
     QUEUE_SECONDS,
 )
 from registry.sandbox.service.pool import SparePool
@@ -44,9 +44,8 @@ def profile(runtime: Runtime, interpreter: Interpreter) -> Profile:
     libraries = {str(path): path for path in interpreter.libraries}
     return Profile(
         command=(interpreter.path, "-I", "-S", "-B", "/rt/code/worker.py"),
-        limits=CODE_LIMITS,
+        limits=PYTHON_LIMITS,
         read_only=libraries | dict(interpreter.read_only) | {"/rt/code": runtime.guest / "code"},
-        reserve_mb=0,
     )
 
 

@@ -32,7 +32,6 @@ class Profile:
 
     Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
     a copy of the plain files, to write to as it likes. `egress` lists the hosts it may reach.
-    `reserve_mb` is address space that the program takes beside the memory it may use.
     """
 
     command: tuple[str, ...]
@@ -45,7 +44,6 @@ class Profile:
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
     egress: tuple[str, ...] = ()
-    reserve_mb: int = DENO_RESERVE_MB
 
 
 @dataclass(slots=True)
@@ -85,7 +83,7 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         launch.argv = [
             str(runtime.bwrap),
             *("--args", arguments, "--"),
-            *_resource_limits(profile.limits, profile.reserve_mb),
+            *_resource_limits(profile.limits),
             *profile.command,
         ]
         on_failure.pop_all()
@@ -144,11 +142,14 @@ def _environment(profile: Profile) -> list[str]:
     return options
 
 
-def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
+def _resource_limits(limits: Limits) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
-    data = (limits.memory_mb + reserve_mb) * MB
+    reserve = DENO_RESERVE_MB if limits.address_mb is None else 0
+    data = (limits.memory_mb + reserve) * MB
+    address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,
+        *address,
         "--core=0",
         f"--nproc={limits.threads}",
         f"--nofile={limits.open_files}",
