@@ -32,7 +32,7 @@ LINE = "code"
 """The key of the spares: a program brings nothing that would tell one interpreter from another."""
 
 # The codes of `guest/code/worker.py`.
-VALUE_TOO_LARGE = -32003
+VALUE_TOO_LARGE, VALUE_REFUSED = -32003, -32004
 MEMORY_ERROR = "MemoryError"
 
 # Names that the protocol itself uses; no tool can be reached by them.
@@ -126,6 +126,9 @@ def outcome(answer: Answer | Failure) -> dict[str, Any]:
         if answer.code == VALUE_TOO_LARGE:
             hint = "Let the code return a part or a summary."
             raise ServiceError("output_too_large", answer.message[:500], hint)
+        if answer.code == VALUE_REFUSED:
+            hint = "Let the code return a simpler value."
+            raise ServiceError("output_rejected", answer.message[:500], hint)
         raise ServiceError("code_failed", answer.message[:8_000] or "The code failed.")
     if answer.size > MAX_OUTPUT_BYTES + 1_000:
         message = f"The code's result has {answer.size / (1 << 20):.1f} MB; at most 1 MB is taken."

@@ -224,6 +224,11 @@ def test_many_short_lines_are_no_flood(sandbox: LocalSandbox) -> None:
     assert answer.printed.count("\n") == 60_000
 
 
+def test_a_result_that_is_nested_too_deeply_is_refused(sandbox: LocalSandbox) -> None:
+    with pytest.raises(errors.OutputRejected, match="nested too deeply"):
+        run(sandbox, "x = 1\nfor _ in range(200):\n    x = [x]\nx")
+
+
 def test_a_result_beyond_a_megabyte_is_refused(sandbox: LocalSandbox) -> None:
     with pytest.raises(errors.OutputTooLarge, match=r"has 2\.0 MB; at most 1 MB is taken"):
         run(sandbox, "'x' * 2_097_152")

@@ -33,6 +33,10 @@ class NotJson(Exception):
     """A value that cannot be told as JSON."""
 
 
+class TooDeep(NotJson):
+    """A value in so many layers that showing it would help nobody."""
+
+
 def encoded(value: Any) -> str:
     """Return a value as JSON that the host accepts; raises NotJson."""
     try:
@@ -44,7 +48,7 @@ def encoded(value: Any) -> str:
 
 def _check(value: Any, depth: int) -> None:
     if depth == 0:
-        raise NotJson("it is nested too deeply")
+        raise TooDeep("it is nested too deeply")
     if isinstance(value, dict):
         for item in value.values():
             _check(item, depth - 1)

@@ -33,14 +33,15 @@ if typing.TYPE_CHECKING:
         Channel,
         NotJson,
         Printed,
+        TooDeep,
         ToolCallError,
         encoded,
     )
 else:
-    from channel import MOST_BYTES, Channel, NotJson, Printed, ToolCallError, encoded
+    from channel import MOST_BYTES, Channel, NotJson, Printed, TooDeep, ToolCallError, encoded
 
 NAME = "<code>"
-CODE_FAILED, VALUE_TOO_LARGE = -32000, -32003
+CODE_FAILED, VALUE_TOO_LARGE, VALUE_REFUSED = -32000, -32003, -32004
 REPR_CHARACTERS = 10_000
 TRACE_LINES = 8
 
@@ -118,6 +119,8 @@ def outcome(code: str, names: dict[str, Any], runner: asyncio.Runner) -> dict[st
         return _error(CODE_FAILED, told(error))
     try:
         text, is_json = encoded(value), True
+    except TooDeep:
+        return _error(VALUE_REFUSED, "The code's result is nested too deeply.")
     except NotJson:
         text, is_json = "", False
     try:
