@@ -113,6 +113,7 @@ CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 6 * 3600.0},
+    "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
 }
 
 # --- People ----------------------------------------------------------------------------------

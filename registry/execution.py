@@ -12,7 +12,7 @@ from uuid import UUID, uuid4
 
 from config.lib.jsontext import mask, shortened, size_of, storable
 from config.lib.types import JsonObject, JsonValue
-from registry import health
+from registry import health, metrics
 from registry.context import CallContext, Inner, ignore_progress
 from registry.errors import (
     ApprovalDenied,
@@ -74,6 +74,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         details = error.extra.pop("details", details)
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(invocation_id, spec, arguments, context, env, output, error, duration_ms)
+    metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
         return Succeeded(

@@ -170,3 +170,10 @@ def invocations_inside(invocation: Invocation) -> QuerySet[Invocation]:
 def invocations_of(tool: Tool, user: User) -> QuerySet[Invocation]:
     """Return the calls of a tool that a person may see: their own."""
     return Invocation.objects.filter(tool=tool, user=user).order_by("-created_at", "pk")
+
+
+def artifacts_in_use() -> set[str]:
+    """Return the artifacts that a package or any version of a tool refers to."""
+    versions = ToolVersion.objects.values_list("snapshot__package__artifact", flat=True)
+    packages = Package.objects.values_list("artifact", flat=True)
+    return {artifact for artifact in (*versions.distinct(), *packages) if artifact}

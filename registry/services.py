@@ -1,15 +1,20 @@
 """Every change of the registry."""
 
+import contextlib
+from functools import partial
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.quality import quality_of
+from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
+from registry.selectors import BLOCKED
 from registry.specs import snapshot_of
 from registry.wire_names import wire_name
 
@@ -66,3 +71,11 @@ def package_review(package: Package, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a package and so all of its tools."""
     package.review_status = status
     package.save(update_fields=["review_status", "updated_at"])
+    if status in BLOCKED and package.artifact:
+        transaction.on_commit(partial(_forget, package.artifact))
+
+
+def _forget(artifact: str) -> None:
+    """End what the sandbox keeps ready of it; a service that is not there keeps nothing."""
+    with contextlib.suppress(ToolError):
+        sandbox().forget(artifact)

@@ -8,6 +8,8 @@ from celery import shared_task
 from config.lib.errors import DomainError
 from registry.importing.health_check import packages_check
 from registry.importing.jobs import TASK, import_run
+from registry.sandbox.client import sandbox
+from registry.selectors import artifacts_in_use
 
 logger = logging.getLogger(__name__)
 
@@ -27,3 +29,16 @@ def check_tool_health() -> None:
                 logger.warning("%s: %s", check.package, check.broken)
     except DomainError as error:
         logger.warning("The health of tools was not checked: %s", error.message)
+
+
+@shared_task(name="registry.collect_artifacts")
+def collect_artifacts() -> None:
+    """Remove built packages that no version of a tool refers to and that are older than a day."""
+    try:
+        collected = sandbox().collect(artifacts_in_use())
+    except DomainError as error:
+        logger.warning("Old artifacts were not removed: %s", error.message)
+    else:
+        if collected.removed:
+            megabytes = collected.freed_bytes / 1_000_000
+            logger.info("%s artifacts removed, %.1f MB.", len(collected.removed), megabytes)

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.views import invocations, packages, tools
+from registry.views import invocations, packages, sandbox, tools
 
 app_name = "registry"
 urlpatterns = [
@@ -16,5 +16,6 @@ urlpatterns = [
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
+    path("sandbox/", sandbox.sandbox_status, name="sandbox_status"),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
 ]

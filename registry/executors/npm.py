@@ -26,6 +26,7 @@ class NpmExecutor:
             env=env,
             timeout_seconds=spec.timeout_seconds,
             network=context.allowed_hosts,
+            tenant=str(context.user.pk),
             cancel=context.cancel,
         )
         return Output(value=answer.output, details={"logs": answer.logs} if answer.logs else None)

@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -23,10 +23,12 @@ from registry.errors import (
     ToolUnavailable,
 )
 from registry.sandbox.contract import (
+    DAY_SECONDS,
     Artifact,
     CallOutput,
     Cancel,
     CodeOutput,
+    Collected,
     Description,
     DescriptionProblem,
     InnerCall,
@@ -47,7 +49,8 @@ CANCEL_POLL_SECONDS = 0.05
 MAX_REQUEST_BYTES = 4 << 20
 
 # The service has limits of its own for each step; these are for a service that hangs.
-STATUS_SECONDS = 60
+STATUS_SECONDS = 5
+COLLECT_SECONDS = 300
 BUILD_SECONDS = 900
 DESCRIBE_SECONDS = 400
 CALL_OVERHEAD_SECONDS = 200
@@ -95,6 +98,7 @@ class LocalSandbox:
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
+        tenant: str = "",
     ) -> CallOutput:
         """Run one tool; see `Sandbox.call`."""
         logs: list[LogLine] = []
@@ -112,6 +116,7 @@ class LocalSandbox:
             "options": options or {},
             "network": list(network),
             "timeout_seconds": timeout_seconds,
+            "tenant": tenant,
         }
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
         answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
@@ -158,6 +163,16 @@ class LocalSandbox:
     def status(self) -> JsonObject:
         """Return the service's state; see `Sandbox.status`."""
         return self._ask("status", {}, seconds=STATUS_SECONDS)
+
+    def forget(self, artifact: str) -> None:
+        """End what is kept ready of a package; see `Sandbox.forget`."""
+        self._ask("forget", {"artifact": artifact}, seconds=STATUS_SECONDS)
+
+    def collect(self, keep: Iterable[str], *, min_age_seconds: float = DAY_SECONDS) -> Collected:
+        """Remove artifacts nothing refers to; see `Sandbox.collect`."""
+        params = {"keep": sorted(set(keep)), "min_age_seconds": min_age_seconds}
+        answer = self._ask("collect", params, seconds=COLLECT_SECONDS)
+        return Collected(tuple(answer["removed"]), answer["freed_bytes"])
 
     def _ask(
         self,

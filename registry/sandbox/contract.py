@@ -1,7 +1,7 @@
 """What the product asks of a sandbox, and what it gets back."""
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
@@ -9,6 +9,9 @@ from config.lib.types import JsonObject, JsonSchema, JsonValue
 
 LogSink = Callable[[str, str], None]
 """Receives `(level, text)` of each line a tool prints."""
+
+
+DAY_SECONDS = 86_400.0
 
 
 class Cancel(Protocol):
@@ -100,6 +103,14 @@ class CodeOutput:
     duration_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """The keys of the artifacts that were removed, and the room they took."""
+
+    removed: tuple[str, ...]
+    freed_bytes: int
+
+
 class Sandbox(Protocol):
     """Where packages are built and run. Every method raises classes of `registry.errors`."""
 
@@ -132,8 +143,12 @@ class Sandbox(Protocol):
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
+        tenant: str = "",
     ) -> CallOutput:
         """Run one tool in a process of its own; `env` is all of the environment it sees.
+
+        The process may have been made ready before, but never for another `tenant` (the user whose
+        environment it is), and it serves this call only.
 
         `network` lists the hosts it may reach: "host", "host:port" or "*.host"; none by default.
         Raises `CallCancelled` soon after `cancel` is set, when the process is dead.
@@ -159,5 +174,20 @@ class Sandbox(Protocol):
         ...
 
     def status(self) -> JsonObject:
-        """Return `{tier, ok, checks:[{name, ok, detail, fix}], uid, store, deno, running}`."""
+        """Return what the service knows of itself, within five seconds.
+
+        `{tier, ok, checks: [{name, ok, detail, fix}], uid, store, deno, uptime_seconds,
+        running, waiting, builds: [{ecosystem, name, version}], cgroup: {controllers, detail},
+        memory: {used, budget, waiting} (bytes; calls), spares: {ready, most, hits, misses, evicted,
+        lost}, lines: [{name, artifact, hits, misses, running, spares, memory, age_seconds,
+        idle_seconds}]}`.
+        """
+        ...
+
+    def forget(self, artifact: str) -> None:
+        """End every process kept ready of a package that is not to run any more."""
+        ...
+
+    def collect(self, keep: Iterable[str], *, min_age_seconds: float = DAY_SECONDS) -> Collected:
+        """Remove the artifacts that are not in `keep`, older than that, and not in use."""
         ...

@@ -9,14 +9,15 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
+from registry.sandbox.service import cgroup
+from registry.sandbox.service.capacity import capacity_of_operator
 from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.interpreter import place_interpreter
 from registry.sandbox.service.npm import NpmRecipe, registry_of_operator
-from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
 
@@ -72,10 +73,10 @@ def drop_root(uid: int) -> None:
 
 
 async def run(
-    store: Path, recipes: Mapping[str, Recipe], listener: socket.socket, allowed: frozenset[int]
+    engine: Callable[[], Engine], listener: socket.socket, allowed: frozenset[int]
 ) -> None:
-    """Serve until a signal to stop comes."""
-    serving = asyncio.create_task(serve(Engine(store, recipes), listener, allowed))
+    """Serve until a signal to stop comes; the engine is made inside the loop."""
+    serving = asyncio.create_task(serve(engine(), listener, allowed))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     with contextlib.suppress(asyncio.CancelledError):
@@ -95,10 +96,11 @@ def main() -> None:
     place_interpreter(store, uid)
     # Read now: as the sandboxes' user some of these settings could not be read any more.
     recipes = {"npm": NpmRecipe(registry_of_operator())}
+    capacity, cgroups = capacity_of_operator(), cgroup.delegate(uid)
     if starter == 0:
         drop_root(uid)
     allowed = frozenset({0, starter, uid, *options.allow_uid})
-    asyncio.run(run(store, recipes, listener, allowed))
+    asyncio.run(run(lambda: Engine(store, recipes, capacity, cgroups), listener, allowed))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,10 @@
 import asyncio
 import hashlib
 import json
+import os
 import shutil
 import tempfile
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -79,6 +81,26 @@ class Builder:
         # Whoever stops waiting does not stop the build for the others.
         return await asyncio.shield(task)
 
+    def under_way(self) -> list[dict[str, str]]:
+        """Return `{ecosystem, name, version}` of each build that has not ended."""
+        names = ("ecosystem", "name", "version")
+        return [dict(zip(names, request, strict=True)) for request in self._under_way]
+
+    def older_than(self, seconds: float) -> list[str]:
+        """Return the artifacts that were last built or asked for so long ago."""
+        limit = time.time() - seconds
+        records = self._artifacts.glob(f"*/{RECORD}")
+        return [path.parent.name for path in records if path.stat().st_mtime <= limit]
+
+    async def remove(self, key: str) -> int:
+        """Remove an artifact at once, its files bit by bit; returns the bytes it took."""
+        size = self._record(key).size_bytes
+        folder, doomed = self._artifacts / key, self._builds / f"removed-{key}"
+        folder.chmod(0o755)
+        folder.rename(doomed)
+        await asyncio.to_thread(remove_tree, doomed)
+        return size
+
     async def close(self) -> None:
         """Stop all builds and wait until they have cleaned up."""
         tasks = list(self._under_way.values())
@@ -103,6 +125,7 @@ class Builder:
             resolved = await recipe.resolve(runtime, folder, name, version)
             key = _key(ecosystem, name, resolved, recipe.key_parts(runtime))
             if (self._artifacts / key).exists():
+                os.utime(self._artifacts / key / RECORD)  # it is wanted: not yet for `collect`
                 return self._record(key)
             await recipe.install(runtime, folder, name)
             return await self._publish(runtime, scratch, key, ecosystem, name, resolved)

@@ -1,5 +1,9 @@
-"""Run a package: describe its tools, or call one. Each time in a fresh process."""
+"""Run a package: describe its tools, or call one. Each process serves one caller, once."""
 
+import hashlib
+import hmac
+import json
+import secrets
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,11 +12,14 @@ from typing import Any
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.languages import LANGUAGES, Language
 from registry.sandbox.service.limits import (
+    CALL_LIMITS,
     FACTORIES_SECONDS,
     LOAD_SECONDS,
     MAX_CALL_SECONDS,
     MAX_OUTPUT_BYTES,
+    Limits,
 )
+from registry.sandbox.service.pool import SparePool
 from registry.sandbox.service.process import Guest, GuestFailure, LogSink, out_of_memory
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wording import MEMORY_REFUSED, readable
@@ -24,6 +31,10 @@ GUEST_CODES = {
     -32002: "unknown_export",
     -32003: "output_rejected",
 }
+
+
+# Made anew by each start of the service: an environment cannot be guessed from its digest.
+SERVER_KEY = secrets.token_bytes(32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +61,45 @@ class CallRequest:
     options: dict[str, Any] = field(default_factory=dict)
     network: tuple[str, ...] = ()
     seconds: float = 30.0
+    tenant: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SpareKey:
+    """What must be equal for a process to be handed to a call; it holds no value of a variable.
+
+    Without an environment nothing of the tenant is in the process, so tenants share.
+    """
+
+    artifact: str
+    language: str
+    limits: Limits
+    network: tuple[str, ...]
+    options: str
+    tenant: str
+    environment: str
+
+
+def spare_key(package: Package, request: CallRequest) -> SpareKey:
+    """Return the key of the processes that may serve a request."""
+    environment = request.environment
+    return SpareKey(
+        artifact=package.folder.name,
+        language=package.language,
+        limits=CALL_LIMITS,
+        network=tuple(sorted(set(request.network))),
+        options=hashlib.sha256(_canonical(request.options)).hexdigest(),
+        tenant=request.tenant if environment else "",
+        environment=_sealed(environment) if environment else "",
+    )
+
+
+def _canonical(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _sealed(environment: dict[str, str]) -> str:
+    return hmac.new(SERVER_KEY, _canonical(environment), hashlib.sha256).hexdigest()
 
 
 def guest_error(failure: GuestFailure) -> ServiceError:
@@ -73,18 +123,39 @@ async def _load(
         raise ServiceError("tool_timeout", message, during="load") from None
 
 
-async def call(
-    runtime: Runtime, package: Package, request: CallRequest, on_log: LogSink
-) -> dict[str, Any]:
-    """Call one tool; returns `{output, duration_ms}`.
+async def _loaded(runtime: Runtime, package: Package, request: CallRequest) -> Guest:
+    """Start a process and import the package, with the request's environment, into it."""
+    profile = package.runs.worker(runtime, package.folder, network=request.network)
+    guest = await Guest.start(runtime, profile)
+    try:
+        await _load(guest, package, request.environment, request.options)
+    except BaseException:
+        await guest.end()
+        raise
+    return guest
 
-    The process is dead when this returns, raises or is cancelled.
+
+async def call(
+    runtime: Runtime,
+    package: Package,
+    request: CallRequest,
+    on_log: LogSink,
+    pool: SparePool[Guest],
+) -> dict[str, Any]:
+    """Call one tool, in a spare of the pool or a fresh process; returns `{output, duration_ms}`.
+
+    Nothing of the process runs any more when this returns, raises or is cancelled.
     """
     started = time.monotonic()
-    profile = package.runs.worker(runtime, package.folder, network=request.network)
     seconds = min(request.seconds, MAX_CALL_SECONDS)
-    async with await Guest.start(runtime, profile, on_log) as guest:
-        await _load(guest, package, request.environment, request.options)
+    lease = pool.lease(
+        spare_key(package, request),
+        lambda: _loaded(runtime, package, request),
+        label=package.name,
+        group=package.folder.name,
+    )
+    async with lease as guest:
+        guest.listen(on_log)
         params = {"export": request.export, "arguments": request.arguments}
         try:
             answer = await guest.request("call", params, seconds=seconds)

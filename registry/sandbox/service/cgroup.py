@@ -117,6 +117,9 @@ def none(detail: str) -> Cgroups:
     return Cgroups({}, unified=False, detail=detail)
 
 
+NO_CGROUPS = none("None was asked for.")
+
+
 def delegate(uid: int) -> Cgroups:
     """Make a part of the tree for user `uid`. Never fails: what cannot be had is told.
 
@@ -135,7 +138,8 @@ def delegate(uid: int) -> Cgroups:
 
 
 def _delegate_legacy(hierarchies: Mapping[str, Path], uid: int) -> Cgroups:
-    roots, problems = {}, []
+    roots: dict[str, Path] = {}
+    problems: list[str] = []
     for name in ("memory", "pids"):
         if name not in hierarchies:
             problems.append(f"there is no {name} controller")
@@ -149,7 +153,7 @@ def _delegate_legacy(hierarchies: Mapping[str, Path], uid: int) -> Cgroups:
 
 def _delegate_unified(own: Path, uid: int) -> Cgroups:
     """Try below our own cgroup, then beside it: one with processes in it cannot be divided."""
-    problems = []
+    problems: list[str] = []
     for parent in (own, own.parent):
         try:
             root = _own_folder(parent, uid)
@@ -245,9 +249,9 @@ def _hierarchies() -> dict[str, Path]:
         _, names, path = line.split(":", 2)
         for name in names.split(","):
             if name in mounts:
-                top, place = mounts[name]
+                top, mounted_at = mounts[name]
                 inside = path.removeprefix(top) if top != "/" else path
-                found[name] = place / inside.lstrip("/")
+                found[name] = mounted_at / inside.lstrip("/")
     return found
 
 

@@ -1,7 +1,5 @@
 """Run programs that models write: check what is asked, lend an interpreter, tell the outcome."""
 
-import asyncio
-import os
 import time
 from pathlib import Path
 from typing import Any
@@ -12,22 +10,21 @@ from registry.sandbox.service.interpreter import Interpreter, find_interpreter
 from registry.sandbox.service.limits import (
     CODE_CALL_SECONDS,
     CODE_SECONDS,
-    CODE_SPARES_BYTES,
     MAX_CALL_SECONDS,
     MAX_CODE_CHARACTERS,
     MAX_CODE_TOOLS,
     MAX_OUTPUT_BYTES,
     MAX_PRINT_CHARACTERS,
     PYTHON_LIMITS,
-    QUEUE_SECONDS,
 )
+from registry.sandbox.service.places import Places
 from registry.sandbox.service.pool import SparePool
 from registry.sandbox.service.process import out_of_memory
 from registry.sandbox.service.profile import Profile
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wire import Answer, Failure
 
-PROGRAMS_PER_PROCESSOR = 4
+PROGRAMS = 32
 LINE = "code"
 """The key of the spares: a program brings nothing that would tell one interpreter from another."""
 
@@ -56,15 +53,11 @@ class CodeRunner:
     the same places, enough programs would wait for each other for ever.
     """
 
-    def __init__(self, store: Path) -> None:
+    def __init__(self, store: Path, pool: SparePool[CodeGuest]) -> None:
         self._store = store
+        self._pool = pool
         self._interpreter: Interpreter | None = None
-        self._pool: SparePool[CodeGuest] = SparePool(CODE_SPARES_BYTES)
-        self._places = asyncio.Semaphore(PROGRAMS_PER_PROCESSOR * (os.cpu_count() or 1))
-
-    async def close(self) -> None:
-        """End the spares."""
-        await self._pool.close()
+        self._places = Places(PROGRAMS, PROGRAMS)
 
     async def execute(
         self, runtime: Runtime, params: dict[str, Any], on_print: Print, ask: Ask
@@ -80,16 +73,8 @@ class CodeRunner:
             message = "There is no Python 3.11 or later that the sandbox's user can run."
             hint = "sudo apt-get install -y python3, then restart the sandbox service."
             raise ServiceError("sandbox_unavailable", message, hint)
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._places.acquire()
-        except TimeoutError:
-            message = "Too many programs are running at the same time."
-            raise ServiceError("sandbox_busy", message, "Try again in a moment.") from None
-        try:
+        async with self._places.take(LINE):
             return await self._run(runtime, interpreter, program, on_print, ask)
-        finally:
-            self._places.release()
 
     async def _run(
         self,

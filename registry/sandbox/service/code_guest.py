@@ -46,8 +46,6 @@ Print = Callable[[str], None]
 
 # Codes of JSON-RPC 2.0 that the program is told beside the words.
 NO_SUCH_METHOD, TOOL_ERROR = -32601, -32000
-# What an idle interpreter with the common modules takes.
-SPARE_BYTES = 24 * MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,11 +188,11 @@ class CodeGuest:
     @property
     def alive(self) -> bool:
         """Say whether it still runs."""
-        return self._sandbox.process.returncode is None and not self._reader.done()
+        return not self._reader.done() and self._sandbox.running
 
     def memory(self) -> int:
-        """Return the bytes that an idle one uses."""
-        return SPARE_BYTES
+        """Return the bytes it uses; 0 if that is not known."""
+        return self._sandbox.memory()
 
     def pause(self) -> None:
         """Do nothing: it has been given no code, and waits without using the processor."""

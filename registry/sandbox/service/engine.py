@@ -1,50 +1,86 @@
-"""The service's four methods, behind the self-test and the limit on how many run at once."""
+"""The service's methods, behind the self-test and the limit on how many run at once."""
 
 import asyncio
 import os
+import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from registry.sandbox.service import calls, selftest
 from registry.sandbox.service.builder import Builder
+from registry.sandbox.service.capacity import Capacity
+from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.code import CodeRunner
-from registry.sandbox.service.code_guest import Ask
-from registry.sandbox.service.errors import ServiceError
-from registry.sandbox.service.limits import CALL_SECONDS, MAX_CALL_SECONDS, QUEUE_SECONDS
-from registry.sandbox.service.process import LogSink
+from registry.sandbox.service.code_guest import Ask, CodeGuest
+from registry.sandbox.service.limits import MB
+from registry.sandbox.service.params import (
+    environment,
+    number,
+    object_,
+    seconds,
+    text,
+    texts,
+)
+from registry.sandbox.service.places import Places
+from registry.sandbox.service.pool import ESTIMATE, SparePool
+from registry.sandbox.service.process import Guest, LogSink
 from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.runtime import Runtime
 
-CALLS_PER_PROCESSOR = 4
+DAY = 86_400.0
+STATUS_SECONDS = 2.0
 
 
 class Engine:
-    """Answers `status`, `build`, `describe` and `call`; every parameter is checked here."""
+    """Answers every method of the service; every parameter is checked here."""
 
-    def __init__(self, store: Path, recipes: Mapping[str, Recipe]) -> None:
+    def __init__(
+        self,
+        store: Path,
+        recipes: Mapping[str, Recipe],
+        capacity: Capacity,
+        cgroups: Cgroups,
+    ) -> None:
         self._store = store
         self._builder = Builder(store, recipes)
-        self._code = CodeRunner(store)
+        self._cgroups = cgroups
         self._report: selftest.Report | None = None
-        self._testing = asyncio.Lock()
-        self._running = 0
-        self._places = asyncio.Semaphore(CALLS_PER_PROCESSOR * (os.cpu_count() or 1))
+        self._testing: asyncio.Task[selftest.Report] | None = None
+        self._started = time.monotonic()
+        self._places = Places()
+        self._pool: SparePool[Guest] = SparePool(
+            capacity.memory_mb * MB, most=capacity.spares, idle_seconds=capacity.spare_seconds
+        )
+        # One pool, and so one budget of memory; a line of it holds guests of one kind only.
+        self._code = CodeRunner(store, cast(SparePool[CodeGuest], self._pool))
 
     async def report(self) -> selftest.Report:
         """Return the self-test's outcome; one that failed is tried again, so mending it heals."""
-        async with self._testing:
-            if self._report is None or not self._report.ok:
-                self._report = await selftest.run(self._store)
+        if self._report is not None and self._report.ok:
+            return self._report
+        if self._testing is None or self._testing.done():
+            self._testing = asyncio.create_task(selftest.run(self._store, self._cgroups))
+        # Whoever stops waiting does not stop the test for the others.
+        self._report = await asyncio.shield(self._testing)
         return self._report
+
+    async def _report_soon(self) -> selftest.Report:
+        """Return the newest outcome there is: a status must not wait for a test that hangs."""
+        try:
+            async with asyncio.timeout(STATUS_SECONDS):
+                return await self.report()
+        except TimeoutError:
+            return self._report or selftest.UNDER_WAY
 
     async def close(self) -> None:
         """Stop the builds that nobody waits for any more, and end the spares."""
-        await self._builder.close()
-        await self._code.close()
+        if self._testing is not None:
+            self._testing.cancel()
+        await asyncio.gather(self._builder.close(), self._pool.close())
 
     async def _runtime(self) -> Runtime:
         report = await self.report()
@@ -53,25 +89,15 @@ class Engine:
         return report.runtime
 
     @asynccontextmanager
-    async def _place(self) -> AsyncIterator[Runtime]:
+    async def _place(self, artifact: str) -> AsyncIterator[Runtime]:
         """Wait for one of the places; raises `ServiceError` when none comes free in time."""
         runtime = await self._runtime()
-        try:
-            async with asyncio.timeout(QUEUE_SECONDS):
-                await self._places.acquire()
-        except TimeoutError:
-            message = "Too many tools are running at the same time."
-            raise ServiceError("sandbox_busy", message, "Try again in a moment.") from None
-        self._running += 1
-        try:
+        async with self._places.take(artifact):
             yield runtime
-        finally:
-            self._running -= 1
-            self._places.release()
 
     async def status(self, _params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
-        """Return `{tier, ok, checks, uid, store, deno, running}`."""
-        report = await self.report()
+        """Return what `Sandbox.status` promises."""
+        report = await self._report_soon()
         return {
             "tier": "bwrap" if report.ok else "disabled",
             "ok": report.ok,
@@ -79,80 +105,74 @@ class Engine:
             "uid": os.geteuid(),
             "store": str(self._store),
             "deno": report.runtime.deno_version if report.runtime else "",
-            "running": self._running,
+            "running": self._places.running,
+            "waiting": self._places.waiting,
+            "builds": self._builder.under_way(),
+            "uptime_seconds": round(time.monotonic() - self._started),
+            "cgroup": {
+                "controllers": list(self._cgroups.controllers),
+                "detail": self._cgroups.detail,
+            },
+            **self._pool.status(),
         }
 
     async def build(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Build `{ecosystem, name, version?}`; returns the artifact's record."""
         version = params.get("version") or "latest"
-        ecosystem, name = _text(params, "ecosystem"), _text(params, "name")
+        ecosystem, name = text(params, "ecosystem"), text(params, "name")
         runtime = await self._runtime()
         return asdict(await self._builder.build(runtime, ecosystem, name, str(version)))
 
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Describe the tools of `{artifact, options?, env?}`; returns `{tools, problems}`."""
-        options, environment = _object(params, "options"), _environment(params)
-        async with self._place() as runtime:
-            package = self._builder.package(_text(params, "artifact"))
-            return await calls.describe(runtime, package, options, environment)
+        artifact, options = text(params, "artifact"), object_(params, "options")
+        env = environment(params)
+        async with self._place(artifact) as runtime:
+            package = self._builder.package(artifact)
+            share = await self._pool.budget.reserve(ESTIMATE)
+            try:
+                return await calls.describe(runtime, package, options, env)
+            finally:
+                share.release()
 
     async def call(self, params: dict[str, Any], on_log: LogSink) -> dict[str, Any]:
-        """Call `{artifact, export, arguments, env, options, network, timeout_seconds}`.
+        """Call `{artifact, export, arguments, env, options, network, timeout_seconds, tenant}`.
 
-        Returns `{output, duration_ms}`.
+        Returns `{output, duration_ms}`. `tenant` says for whom the environment is.
         """
+        artifact = text(params, "artifact")
         request = calls.CallRequest(
-            export=_text(params, "export"),
-            arguments=_object(params, "arguments"),
-            environment=_environment(params),
-            options=_object(params, "options"),
-            network=_texts(params, "network"),
-            seconds=_seconds(params),
+            export=text(params, "export"),
+            arguments=object_(params, "arguments"),
+            environment=environment(params),
+            options=object_(params, "options"),
+            network=texts(params, "network"),
+            seconds=seconds(params),
+            tenant=str(params.get("tenant", "")),
         )
-        async with self._place() as runtime:
-            package = self._builder.package(_text(params, "artifact"))
-            return await calls.call(runtime, package, request, on_log)
+        async with self._place(artifact) as runtime:
+            package = self._builder.package(artifact)
+            return await calls.call(runtime, package, request, on_log, self._pool)
 
     async def execute(self, params: dict[str, Any], on_log: LogSink, ask: Ask) -> dict[str, Any]:
         """Run a program; see `CodeRunner.execute`."""
         runtime = await self._runtime()
         return await self._code.execute(runtime, params, partial(on_log, "print"), ask)
 
+    async def forget(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """End the spares of `{artifact}`, which is not to be used any more; returns `{ended}`."""
+        return {"ended": self._pool.forget(text(params, "artifact"))}
 
-def _text(params: dict[str, Any], name: str) -> str:
-    value = params.get(name)
-    if not isinstance(value, str) or not value:
-        raise ServiceError("invalid_request", f'"{name}" must be a text.')
-    return value
+    async def collect(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Remove artifacts that are not in `{keep}` and older than `{min_age_seconds}` (a day).
 
-
-def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
-    value = params.get(name, {})
-    if not isinstance(value, dict):
-        raise ServiceError("invalid_request", f'"{name}" must be an object.')
-    return value
-
-
-def _texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    values = params.get(name, [])
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
-    return tuple(values)
-
-
-def _environment(params: dict[str, Any]) -> dict[str, str]:
-    """Check `env` without ever repeating a value of it."""
-    env = _object(params, "env")
-    for name, value in env.items():
-        if not name or "=" in name or "\0" in name:
-            raise ServiceError("invalid_request", f'"{name[:80]}" cannot name a variable.')
-        if not isinstance(value, str) or "\0" in value:
-            raise ServiceError("invalid_request", f'The variable "{name[:80]}" must be a text.')
-    return env
-
-
-def _seconds(params: dict[str, Any]) -> float:
-    value = params.get("timeout_seconds", CALL_SECONDS)
-    if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise ServiceError("invalid_request", '"timeout_seconds" must be a number above zero.')
-    return min(float(value), MAX_CALL_SECONDS)
+        Those a call is using stay. Returns `{removed, freed_bytes}`.
+        """
+        keep, age = frozenset(texts(params, "keep")), number(params, "min_age_seconds", DAY)
+        removed, freed = [], 0
+        for artifact in self._builder.older_than(age):
+            if artifact not in keep and not self._places.of(artifact):
+                self._pool.forget(artifact)
+                freed += await self._builder.remove(artifact)
+                removed.append(artifact)
+        return {"removed": removed, "freed_bytes": freed}

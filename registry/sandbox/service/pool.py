@@ -7,6 +7,7 @@ environment may be loaded into what another is handed.
 
 import asyncio
 import logging
+import os
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
@@ -15,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Protocol, TypeVar
 
 from registry.sandbox.service.errors import ServiceError
-from registry.sandbox.service.limits import MB
-from registry.sandbox.service.memory import Budget, Share
+from registry.sandbox.service.limits import MB, QUEUE_SECONDS
+from registry.sandbox.service.memory import Budget, Share, busy
 
 logger = logging.getLogger("sandboxd")
 
@@ -28,6 +29,10 @@ MOST_SPARES = 16
 BUSY_CALLS, BUSY_SECONDS = 5, 5.0
 # What a sandbox counts for until it has been measured.
 ESTIMATE = 64 * MB
+STARTS_PER_PROCESSOR = 2
+START_SECONDS = 2.0
+# A start would fight the call that just ended for the processor, until its answer was read.
+REFILL_AFTER = 0.01
 SHOWN = 50
 
 
@@ -115,7 +120,6 @@ class SparePool(Generic[S]):
         *,
         idle_seconds: float = IDLE_SECONDS,
         most: int = MOST_SPARES,
-        refills_at_once: int = 1,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.budget = Budget(memory_bytes, self._evict)
@@ -125,7 +129,8 @@ class SparePool(Generic[S]):
         self._lines: dict[Hashable, Line[S]] = {}
         self._in_use: set[Spare[S]] = set()
         self._ending: set[asyncio.Task[None]] = set()
-        self._refilling = asyncio.Semaphore(refills_at_once)
+        self._refilling = asyncio.Semaphore(1)
+        self._starting = asyncio.Semaphore(STARTS_PER_PROCESSOR * (os.cpu_count() or 1))
         self._tending: asyncio.Task[None] | None = None
         self._totals = {"hits": 0, "misses": 0, "evicted": 0, "lost": 0}
 
@@ -194,7 +199,8 @@ class SparePool(Generic[S]):
 
     async def _start(self, start: Start[S], share: Share) -> Spare[S]:
         try:
-            return Spare(await start(), share, self._clock())
+            async with _held_a_while(self._starting):
+                return Spare(await start(), share, self._clock())
         except BaseException:
             share.release()
             raise
@@ -210,19 +216,22 @@ class SparePool(Generic[S]):
             task.add_done_callback(line.refills.discard)
 
     async def _add_spare(self, line: Line[S]) -> None:
-        async with self._refilling:
+        await asyncio.sleep(REFILL_AFTER)
+        try:
+            await self._add_spare_now(line)
+        except ServiceError as error:
+            # The next call starts its own, and meets the error if it is still there.
+            logger.info("no spare of %s: %s", line.label, error.code)
+
+    async def _add_spare_now(self, line: Line[S]) -> None:
+        async with _held_a_while(self._refilling):
             start = line.start
             if start is None or (self._spares() >= self._most and not self._evict()):
                 return
             share = self.budget.reserve_now(ESTIMATE)
             if share is None:
                 return
-            try:
-                spare = await self._start(start, share)
-            except ServiceError as error:
-                # The next call starts its own, and meets the error if it is still there.
-                logger.info("no spare of %s: %s", line.label, error.code)
-                return
+            spare = await self._start(start, share)
             if line.closed:
                 self._end(spare)
                 return
@@ -339,3 +348,21 @@ class SparePool(Generic[S]):
             "spares": {"ready": self._spares(), "most": self._most, **self._totals},
             "lines": [line.as_dict(now) for line in lines],
         }
+
+
+@asynccontextmanager
+async def _held_a_while(places: asyncio.Semaphore) -> AsyncIterator[None]:
+    """Hold one of the places to start at, or all would be late; a start that hangs loses it."""
+    try:
+        async with asyncio.timeout(QUEUE_SECONDS):
+            await places.acquire()
+    except TimeoutError:
+        raise busy("Too many tools are starting at the same time.") from None
+    loop = asyncio.get_running_loop()
+    give_back = loop.call_later(START_SECONDS, places.release)
+    try:
+        yield
+    finally:
+        if give_back.when() > loop.time():
+            give_back.cancel()
+            places.release()

@@ -54,6 +54,7 @@ class Guest:
     def __init__(self, sandbox: Sandbox, on_log: LogSink | None = None) -> None:
         self._sandbox = sandbox
         self._on_log = on_log
+        self._held: list[tuple[str, str]] = []
         self._log_room = MAX_LOG_CHARACTERS
         self._notifications = 0
         self._violation: ServiceError | None = None
@@ -71,10 +72,43 @@ class Guest:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.end()
+
+    @property
+    def alive(self) -> bool:
+        """Say whether it still runs and has kept to the rules."""
+        return not self._reader.done() and self._sandbox.running
+
+    def memory(self) -> int:
+        """Return the bytes it uses; 0 if that is not known."""
+        return self._sandbox.memory()
+
+    def pause(self) -> None:
+        """Give it no processor time until it is resumed."""
+        self._sandbox.pause()
+
+    def resume(self) -> None:
+        """Let it run."""
+        self._sandbox.resume()
+
+    def kill(self) -> None:
+        """Stop it; `end` is still to come."""
+        self._sandbox.kill()
+
+    async def end(self) -> None:
+        """Kill and reap it, so that nothing of it is left when this returns."""
+        self._sandbox.kill()
         self._reader.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._reader
         await self._sandbox.end()
+
+    def listen(self, on_log: LogSink) -> None:
+        """Hand over what was logged so far, and from now on each line as it comes."""
+        held, self._held = self._held, []
+        for level, text in held:
+            on_log(level, text)
+        self._on_log = on_log
 
     @property
     def namespace_pid(self) -> int | None:
@@ -168,11 +202,15 @@ class Guest:
         level, text = message.params.get("level"), message.params.get("text")
         if message.method != "log" or not isinstance(level, str) or not isinstance(text, str):
             raise Violation("a notification that is no log line")
-        if self._on_log is None or self._log_room == 0:
+        if self._log_room == 0:
             return
         kept = text[: self._log_room]
         self._log_room -= len(kept)
-        self._on_log(level[:10], kept if self._log_room else f"{kept} … (log cut here)")
+        text = kept if self._log_room else f"{kept} … (log cut here)"
+        if self._on_log is None:
+            self._held.append((level[:10], text))
+        else:
+            self._on_log(level[:10], text)
 
 
 def out_of_memory() -> ServiceError:
@@ -184,7 +222,7 @@ def out_of_memory() -> ServiceError:
 def crash(finished: Finished) -> ServiceError:
     """Say why a process ended before it answered."""
     code = finished.code
-    if any(sign in finished.stderr for sign in MEMORY_SIGNS):
+    if finished.ran_out or any(sign in finished.stderr for sign in MEMORY_SIGNS):
         return out_of_memory()
     if code == SIGNAL_EXIT + signal.SIGXCPU:
         return ServiceError(

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from registry.sandbox.service import seccomp
+from registry.sandbox.service.cgroup import Cell
+from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, Limits
 from registry.sandbox.service.runtime import Runtime
 
@@ -50,33 +52,46 @@ class Profile:
 class Launch:
     """A command ready to start, with the descriptors it inherits.
 
-    The caller closes `inherited` after the start and reads the child's process id from `info`.
+    The caller closes `inherited` after the start and reads the child's process id from `info`. With
+    a cgroup the child waits until something is written to `gate`; the caller admits it first.
     """
 
     argv: list[str]
     inherited: list[int]
     info: int
+    gate: int = -1
+    cell: Cell | None = None
 
     def close_inherited(self) -> None:
         """Close this process's copies of what the child inherited."""
         while self.inherited:
             os.close(self.inherited.pop())
 
+    def abandon(self) -> None:
+        """Close and remove everything of a launch that came to nothing."""
+        self.close_inherited()
+        for descriptor in (self.info, self.gate):
+            if descriptor >= 0:
+                os.close(descriptor)
+        self.info = self.gate = -1
+        if self.cell is not None:
+            self.cell.remove()
+
 
 def prepare(runtime: Runtime, profile: Profile) -> Launch:
     """Return the command that starts bubblewrap with the profile."""
     with ExitStack() as on_failure:
         launch = Launch([], [], -1)
-        on_failure.callback(launch.close_inherited)
+        on_failure.callback(launch.abandon)
         families = seccomp.INTERNET if profile.host_network else seccomp.NO_NETWORK
         launch.info, info = os.pipe()
-        on_failure.callback(os.close, launch.info)
         launch.inherited.append(info)
         options = [
             *_namespaces(runtime, profile),
             *_files(runtime, profile, launch),
             *_environment(profile),
             *("--info-fd", str(info)),
+            *_gate(runtime, profile, launch),
             *("--seccomp", _held(seccomp.compile_filter(families, runtime.machine), launch)),
         ]
         arguments = _held("\0".join(options).encode() + b"\0", launch)
@@ -88,6 +103,22 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
         ]
         on_failure.pop_all()
     return launch
+
+
+def _gate(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
+    """Make the sandbox's cgroup, and what holds the child until it is in there."""
+    try:
+        launch.cell = runtime.cgroups.cell(profile.limits)
+    except OSError as error:
+        message = f"The sandbox's cgroup could not be made ({error.strerror})."
+        raise ServiceError(
+            "sandbox_unavailable", message, "Restart the sandbox service."
+        ) from error
+    if launch.cell is None:
+        return []
+    block, launch.gate = os.pipe()
+    launch.inherited.append(block)
+    return ["--block-fd", str(block)]
 
 
 def _held(content: bytes, launch: Launch) -> str:

@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from registry.sandbox.service.cgroup import NO_CGROUPS, Cgroups
 from registry.sandbox.service.store import installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
@@ -43,9 +44,10 @@ class Runtime:
     libraries: tuple[Path, ...]
     disable_userns: bool
     machine: str
+    cgroups: Cgroups
 
 
-def find_runtime(store: Path) -> Runtime:
+def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
     """Find everything a sandbox needs; raises `Missing` for the first thing that is not there."""
     machine = platform.machine()
     if machine not in ARCHITECTURES:
@@ -67,6 +69,7 @@ def find_runtime(store: Path) -> Runtime:
         libraries=libraries_of(binary, prlimit),
         disable_userns=_numbers(_version(bwrap)) >= DISABLE_USERNS_VERSION,
         machine=machine,
+        cgroups=cgroups,
     )
 
 

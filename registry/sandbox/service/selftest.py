@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from registry.sandbox.service import javascript
+from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import SELF_TEST_SECONDS
 from registry.sandbox.service.process import Guest, GuestFailure
@@ -58,10 +59,15 @@ class Report:
         return ServiceError("sandbox_unavailable", message, f"Mend it: {broken.fix}")
 
 
-async def run(store: Path) -> Report:
+UNDER_WAY = Report(
+    (Check("self-test", False, "It is still under way.", "Wait a moment, then look again."),), None
+)
+
+
+async def run(store: Path, cgroups: Cgroups) -> Report:
     """Look for the parts and send the canary in."""
     try:
-        runtime = find_runtime(store)
+        runtime = find_runtime(store, cgroups)
     except (Missing, OSError) as error:
         return Report((_missing(error),), None)
     checks = [

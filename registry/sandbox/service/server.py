@@ -64,6 +64,8 @@ class Server:
             "build": engine.build,
             "describe": engine.describe,
             "call": engine.call,
+            "forget": engine.forget,
+            "collect": engine.collect,
         }
         self._asking: dict[str, AskingMethod] = {"execute": engine.execute}
 

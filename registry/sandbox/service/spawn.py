@@ -7,12 +7,16 @@ a cancellation which came in the moment its wait was over, and a cancelled call 
 import asyncio
 import contextlib
 import json
+import logging
 import os
+import select
 import signal
 from asyncio.subprocess import PIPE, Process
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
+from registry.sandbox.service.cgroup import Cell
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_STDERR_BYTES, STDERR_KEPT_BYTES
 from registry.sandbox.service.profile import Launch
@@ -20,6 +24,9 @@ from registry.sandbox.service.profile import Launch
 CHUNK_BYTES = 65_536
 INFO_SECONDS = 10.0
 END_SECONDS = 5.0
+CELL_TRIES, CELL_PAUSE = 50, 0.02
+
+logger = logging.getLogger("sandboxd")
 
 Started = tuple[Process, int | None]
 """bubblewrap's own process, and the process id of the first one inside."""
@@ -31,6 +38,8 @@ class Finished:
 
     code: int
     stderr: str
+    ran_out: bool = False
+    """Whether the kernel ended it because its cgroup had no memory left."""
 
 
 class Sandbox:
@@ -40,9 +49,11 @@ class Sandbox:
     the thread that started it ends.
     """
 
-    def __init__(self, process: Process, child: int | None) -> None:
+    def __init__(self, process: Process, child: int | None, cell: Cell | None = None) -> None:
         self.process = process
         self.child = child
+        self._cell = cell
+        self._worker: int | None = None
         self._stderr = bytearray()
         self._stderr_total = 0
         self._stderr_reader = asyncio.create_task(self._read_stderr())
@@ -52,7 +63,7 @@ class Sandbox:
         """Start the prepared command; its descriptors are closed here in every case."""
         starting = asyncio.create_task(_start(launch))
         cancelled = await _wait_through(starting)
-        sandbox = cls(*starting.result())
+        sandbox = cls(*starting.result(), launch.cell)
         if cancelled:
             await sandbox.end()
             raise asyncio.CancelledError
@@ -76,11 +87,60 @@ class Sandbox:
         """Kill everything inside.
 
         The namespace's first process is the one to hit: killing the outer bubblewrap leaves a
-        zombie. Once the outer one has been waited for, the number may be another process's.
+        zombie. Once the outer one has been waited for, the number may be another process's. The
+        program itself is hit besides, for the kernel comes to it only after the first process.
         """
         if self.process.returncode is None:
+            self._signal(signal.SIGKILL)
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(self.child or self.process.pid, signal.SIGKILL)
+
+    @property
+    def running(self) -> bool:
+        """Say whether it still runs; of one that was paused, as the kernel knows it now."""
+        if self.process.returncode is not None:
+            return False
+        if self._worker is None:
+            return True
+        poller = select.poll()
+        poller.register(self._worker, select.POLLIN)
+        return not poller.poll(0)  # a process's descriptor is readable once it has ended
+
+    def pause(self) -> None:
+        """Stop the program until it is resumed; it cannot tell, and cannot refuse."""
+        self._signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let a paused program go on."""
+        self._signal(signal.SIGCONT)
+
+    def memory(self) -> int:
+        """Return the bytes in use: of the cgroup, else of the program alone; 0 if not known."""
+        counted = None if self._cell is None else self._cell.memory()
+        if counted is not None:
+            return counted
+        pid = self._program()
+        return 0 if pid is None else _resident(pid)
+
+    def _program(self) -> int | None:
+        """Return the process id of the program: the one child of the namespace's first process."""
+        if self.child is None:
+            return None
+        try:
+            children = Path(f"/proc/{self.child}/task/{self.child}/children").read_text("ascii")
+            return int(children.split()[0])
+        except (OSError, IndexError):
+            return None
+
+    def _signal(self, number: signal.Signals) -> None:
+        """Signal the program by a descriptor, which never comes to mean another process."""
+        if self._worker is None and self.process.returncode is None:
+            pid = self._program()
+            with contextlib.suppress(OSError):
+                self._worker = None if pid is None else os.pidfd_open(pid)
+        if self._worker is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                signal.pidfd_send_signal(self._worker, number)
 
     async def finished(self) -> Finished:
         """Wait for the end of the process and of its error output."""
@@ -88,7 +148,8 @@ class Sandbox:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(END_SECONDS):
                 await asyncio.shield(self._stderr_reader)
-        return Finished(code if code >= 0 else 128 - code, self.stderr)
+        ran_out = self._cell is not None and self._cell.ran_out()
+        return Finished(code if code >= 0 else 128 - code, self.stderr, ran_out)
 
     async def end(self) -> None:
         """Kill and reap, so that nothing of the sandbox is left when this returns."""
@@ -101,6 +162,18 @@ class Sandbox:
                 os.kill(self.process.pid, signal.SIGKILL)
             await self._reaped()
         self._stderr_reader.cancel()
+        if self._worker is not None:
+            os.close(self._worker)
+            self._worker = None
+        await self._leave_cell()
+
+    async def _leave_cell(self) -> None:
+        """Remove the cgroup; the kernel may count the dead for a moment longer."""
+        for _ in range(CELL_TRIES):
+            if self._cell is None or self._cell.remove():
+                return
+            await asyncio.sleep(CELL_PAUSE)
+        logger.warning("a sandbox's cgroup could not be removed")
 
     async def _reaped(self) -> None:
         # asyncio reports the end of a process only once its pipes have been read empty.
@@ -142,12 +215,48 @@ async def _start(launch: Launch) -> Started:
             start_new_session=True,
         )
     except OSError as error:
-        os.close(launch.info)
+        launch.abandon()
         message = f"The sandbox could not be started: {error}."
         raise ServiceError("sandbox_unavailable", message) from error
     finally:
         launch.close_inherited()
-    return process, await _child_pid(launch.info)
+    child = await _child_pid(launch.info)
+    if launch.cell is not None:
+        _admit(launch, launch.cell, child)
+    return process, child
+
+
+def _admit(launch: Launch, cell: Cell, child: int | None) -> None:
+    """Put the child into its cgroup and let it go on; when that fails it ends by itself.
+
+    A child whose number is not known did not get as far as waiting.
+    """
+    try:
+        if child is not None:
+            cell.admit(child)
+            os.write(launch.gate, b"1")
+    except OSError as error:
+        logger.warning("a sandbox could not be put into its cgroup: %s", error)
+        if child is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(child, signal.SIGKILL)
+    finally:
+        os.close(launch.gate)
+
+
+def _resident(pid: int) -> int:
+    """Return what a process uses: shared pages in proportion where that can be read."""
+    try:
+        for line in Path(f"/proc/{pid}/smaps_rollup").read_text("ascii").splitlines():
+            if line.startswith("Pss:"):
+                return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text("ascii").split()[1])
+    except (OSError, ValueError):
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
 
 
 async def _child_pid(info: int) -> int | None:

@@ -82,7 +82,19 @@ def running_service(
 
 
 def workers(service: RunningService) -> list[Path]:
-    """Return the `/proc` folders of a service's workers: those that have its store mounted."""
+    """Return the `/proc` folders of a service's workers: those that have its store mounted.
+
+    Spares that wait, which are stopped, are not among them.
+    """
+    return [folder for folder in _sandboxed(service) if not _paused(folder)]
+
+
+def paused_workers(service: RunningService) -> list[Path]:
+    """Return the `/proc` folders of a service's spares."""
+    return [folder for folder in _sandboxed(service) if _paused(folder)]
+
+
+def _sandboxed(service: RunningService) -> list[Path]:
     store = str(service.folder).encode()
     return [
         folder
@@ -99,6 +111,14 @@ def programs(service: RunningService) -> list[Path]:
         for folder in Path("/proc").glob("[0-9]*")
         if PROGRAM in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
     ]
+
+
+def _paused(folder: Path) -> bool:
+    """Say whether a process is stopped, or waits for one that is."""
+    if _read(folder, "stat").rpartition(b")")[2].startswith(b" T"):
+        return True
+    children = _read(folder, f"task/{folder.name}/children").split()
+    return any(_paused(Path("/proc", os.fsdecode(child))) for child in children)
 
 
 def seen_of_workers(service: RunningService) -> bytes:

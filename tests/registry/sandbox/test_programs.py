@@ -284,7 +284,8 @@ def test_cancelling_ends_the_program_and_its_calls(
         run(sandbox, code, tools={"slow": slow}, cancel=cancel)
     assert time.monotonic() - started < 20
     assert all(ended.acquire(timeout=5) for _ in range(3))
-    assert becomes_true(lambda: len(programs(sandbox_service)) <= 2)  # spares
+    # What is left are at most two spares, each with bubblewrap's own first process.
+    assert becomes_true(lambda: len(programs(sandbox_service)) <= 4)
 
 
 def test_calls_that_are_not_awaited_end_with_the_program(sandbox: LocalSandbox) -> None:

@@ -191,7 +191,7 @@ def test_clients_that_leave_while_their_call_starts_leave_nothing_behind(
                 connection.sendall(json.dumps(request).encode() + b"\n")
                 threading.Event().wait(tenths / 10_000)
         assert becomes_true(lambda: service.client.status()["running"] == 0)
-        assert not workers(service)
+        assert becomes_true(lambda: not workers(service))
 
 
 def test_no_sandbox_outlives_the_service(npm_settings: dict[str, str]) -> None:

@@ -1,0 +1,102 @@
+"""What Prometheus reads at `/metrics`: calls of this process, and the state of the sandbox."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+from django.db.models import Count
+from django.utils import timezone
+from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from config.lib.types import JsonObject
+from registry.errors import ToolError
+from registry.models import ImportJob, Invocation
+from registry.models.job import OPEN
+from registry.sandbox.client import sandbox
+
+RECENT = timedelta(minutes=5)
+SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+
+REGISTRY = CollectorRegistry()
+CALLS = Counter(
+    "outfitter_calls", "Calls of tools by this process.", ("kind", "outcome"), registry=REGISTRY
+)
+DURATIONS = Histogram(
+    "outfitter_call_seconds",
+    "How long calls of tools took in this process.",
+    ("kind",),
+    buckets=SECONDS,
+    registry=REGISTRY,
+)
+
+
+def call_ended(kind: str, error_code: str, seconds: float) -> None:
+    """Count a call; the outcome is `succeeded` or the code of its error."""
+    CALLS.labels(kind, error_code or "succeeded").inc()
+    DURATIONS.labels(kind).observe(seconds)
+
+
+def exposition() -> bytes:
+    """Return all metrics in Prometheus' text format, read now."""
+    return generate_latest(REGISTRY)
+
+
+class Recorded(Collector):
+    """What the database holds: the work of every process of the product."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Count the calls of the last minutes and the imports that wait."""
+        calls = GaugeMetricFamily(
+            "outfitter_recent_calls",
+            "Calls recorded in the last five minutes, by all processes.",
+            labels=("kind", "outcome"),
+        )
+        since = timezone.now() - RECENT
+        recent = Invocation.objects.filter(created_at__gte=since).order_by()
+        for row in recent.values("tool__kind", "outcome").annotate(count=Count("pk")):
+            calls.add_metric((row["tool__kind"], row["outcome"]), row["count"])
+        yield calls
+        waiting = ImportJob.objects.filter(status__in=OPEN).count()
+        yield _gauge("outfitter_open_imports", "Imports that wait or are under way.", waiting)
+
+
+class SandboxState(Collector):
+    """What the sandbox service says of itself."""
+
+    def collect(self) -> Iterator[Metric]:
+        """Ask the service; when it does not answer, only `outfitter_sandbox_up` is there: 0."""
+        try:
+            status = sandbox().status()
+        except ToolError:
+            yield _gauge("outfitter_sandbox_up", "Whether packages can run.", 0)
+            return
+        yield _gauge("outfitter_sandbox_up", "Whether packages can run.", int(status["ok"]))
+        yield from _sandbox_metrics(status)
+
+
+def _sandbox_metrics(status: JsonObject) -> Iterator[Metric]:
+    memory, spares = status["memory"], status["spares"]
+    name = "outfitter_sandbox"
+    yield _gauge(f"{name}_running_calls", "Calls that run now.", status["running"])
+    waiting = status["waiting"] + memory["waiting"]
+    yield _gauge(f"{name}_waiting_calls", "Calls that wait for a place or memory.", waiting)
+    yield _gauge(f"{name}_builds", "Packages that are being built.", len(status["builds"]))
+    yield _gauge(f"{name}_memory_bytes", "Memory sandboxes count for.", memory["used"])
+    yield _gauge(f"{name}_memory_budget_bytes", "Memory they may use.", memory["budget"])
+    yield _gauge(f"{name}_spares", "Sandboxes that are ready for a call.", spares["ready"])
+    for key, text in (
+        ("hits", "Calls that found a spare."),
+        ("misses", "Calls that had to start one."),
+        ("evicted", "Spares ended to make room."),
+        ("lost", "Spares that died before a call."),
+    ):
+        yield CounterMetricFamily(f"{name}_spares_{key}", text, value=spares[key])
+
+
+def _gauge(name: str, text: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, text, value=value)
+
+
+REGISTRY.register(Recorded())
+REGISTRY.register(SandboxState())
