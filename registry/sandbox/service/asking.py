@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from registry.sandbox.service.code_guest import Ask
+from registry.sandbox.service.code_execution import Ask
 
 Write = Callable[[dict[str, Any]], None]
 

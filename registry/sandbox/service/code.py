@@ -4,7 +4,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from registry.sandbox.service.code_guest import Ask, CodeGuest, Print, Program
+from registry.sandbox.service.code_execution import Ask, Print, Program
+from registry.sandbox.service.code_guest import CodeGuest
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.interpreter import Interpreter, find_interpreter
 from registry.sandbox.service.limits import (

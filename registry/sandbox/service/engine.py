@@ -15,7 +15,8 @@ from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.capacity import Capacity
 from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.code import CodeRunner
-from registry.sandbox.service.code_guest import Ask, CodeGuest
+from registry.sandbox.service.code_execution import Ask
+from registry.sandbox.service.code_guest import CodeGuest
 from registry.sandbox.service.limits import MB
 from registry.sandbox.service.params import (
     environment,

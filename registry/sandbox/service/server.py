@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from registry.sandbox.service.asking import Questions
-from registry.sandbox.service.code_guest import Ask
+from registry.sandbox.service.code_execution import Ask
 from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_LINE_BYTES
