@@ -1,6 +1,7 @@
 """What an agent may call, and under which circumstances."""
 
 from collections.abc import Callable
+from functools import partial
 from threading import Event
 from uuid import UUID
 
@@ -16,6 +17,7 @@ from registry.context import CallContext
 from registry.loading import load_specs
 from registry.models import Tool
 from registry.models.invocation import Caller
+from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 from registry.toolset import Toolset
 
@@ -23,7 +25,8 @@ from registry.toolset import Toolset
 def linked_tools(agent: Agent, user: User) -> QuerySet[Tool]:
     """Return the agent's linked tools that this person may use and the agent does not deny."""
     allowed = AgentTool.objects.filter(agent=agent, approval=Approval.ALLOW)
-    return tools_usable_by(user).filter(pk__in=allowed.values("tool")).order_by("wire_name", "pk")
+    tools = tools_usable_by(user).filter(pk__in=allowed.values("tool"))
+    return tools.exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
 
 
 def linked_toolset(agent: Agent, user: User) -> Toolset:
@@ -65,6 +68,7 @@ def agent_context(
     return CallContext(
         user=user,
         caller=caller,
+        tools=partial(linked_toolset, agent, user),
         scopes=frozenset(agent.scopes),
         env=env_of(user, agent),
         denied=denied_by(agent),

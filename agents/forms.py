@@ -43,6 +43,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "model",
             "discovery_mode",
             "max_found_tools",
+            "code_execution",
             "scopes",
             "visibility",
             "team",
@@ -50,11 +51,14 @@ class AgentForm(forms.ModelForm[Agent]):
         labels = {
             "discovery_mode": "Which tools it may use",
             "max_found_tools": "Found tools per message",
+            "code_execution": "Let it run code",
             "visibility": "Who may talk to it",
         }
         help_texts = {
             "description": "One line that tells you and your team what it is for.",
             "instructions": "Told to the model before every conversation.",
+            "code_execution": "It may write Python that calls its tools in loops and conditions. "
+            "The code runs in the sandbox, and each call is checked like any other.",
             "team": "Only for agents that are shared with a team.",
         }
         widgets = {

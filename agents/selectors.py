@@ -10,6 +10,7 @@ from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
 from registry.models import Invocation, Tool
+from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 
 
@@ -63,7 +64,7 @@ class Choice:
 def tool_choices(agent: Agent) -> list[Choice]:
     """Return the tools that the owner may use, the linked ones first."""
     linked = set(AgentTool.objects.filter(agent=agent).values_list("tool_id", flat=True))
-    tools = tools_usable_by(agent.owner).order_by("wire_name", "pk")
+    tools = tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
     choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
     return sorted(choices, key=lambda choice: not choice.linked)
 

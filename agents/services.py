@@ -18,6 +18,7 @@ from config.lib.jsontext import storable
 from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.loading import load_spec
+from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 
 EDITABLE = frozenset(
@@ -28,6 +29,7 @@ EDITABLE = frozenset(
         "model",
         "discovery_mode",
         "max_found_tools",
+        "code_execution",
         "scopes",
         "team",
         "visibility",
@@ -88,6 +90,11 @@ def tool_link(
     tool = tools_usable_by(agent.owner).filter(pk=tool_id).first()
     if tool is None:
         raise NotFound("There is no such tool, or you may not use it.", "Look in the catalogue.")
+    if tool.kind == ToolKind.CODE:
+        raise InvalidInput(
+            f"{tool.wire_name} is not linked like other tools.",
+            "Switch on “Let it run code” in the agent's settings.",
+        )
     if pinned_version is not None:
         load_spec(tool, pinned_version)
     link, _ = AgentTool.objects.update_or_create(

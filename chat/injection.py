@@ -12,13 +12,13 @@ from chat.answers import Answer
 from chat.artifacts import kept_if_large
 from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
-from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, model_schema
+from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
 from registry.context import CallContext, Progress
 from registry.errors import ToolError
 from registry.execution import invoke
-from registry.loading import load_spec, load_specs
+from registry.loading import code_ids, code_spec, load_spec, load_specs
 from registry.models import Tool
 from registry.schemas import validate_arguments
 from registry.search.service import Hit, SearchAnswer, search
@@ -43,6 +43,8 @@ class Toolbox:
         self._searched: dict[frozenset[str], list[str]] = {}
         self.unloaded: list[JsonObject] = []
         """Linked tools that could not be loaded, as entries of the found panel."""
+        self.code = code_spec() if agent.code_execution else None
+        """The running of code, where the agent's owner allows it and it is installed."""
         self.toolset = self._linked()
 
     @property
@@ -54,6 +56,8 @@ class Toolbox:
         """Return the tools in the shape of OpenAI's chat completions, the search first."""
         specs = [spec for name, spec in self.toolset.items() if name != SEARCH_TOOLS]
         tools = [model_schema(spec) for spec in specs]
+        if self.code is not None:
+            tools.append(code_schema(self.code, (spec.wire_name for spec in specs)))
         return [SEARCH_TOOLS_SCHEMA, *tools] if self.may_search else tools
 
     def discover(
@@ -74,7 +78,7 @@ class Toolbox:
                 user=self._context.user,
                 recent=recent,
                 limit=limit,
-                exclude=self.toolset.ids(),
+                exclude=self.toolset.ids() | code_ids(),
                 scopes=self._context.scopes,
             )
         except ToolError as problem:
@@ -94,6 +98,9 @@ class Toolbox:
         """Run the tool that the model named; every problem is an answer."""
         if name == SEARCH_TOOLS and self.may_search:
             return await in_thread(self._search_answer, arguments)
+        if self.code is not None and name == self.code.wire_name:
+            context = self._context.derive(progress=progress, tools=lambda: self.toolset)
+            return Answer.of(await in_tool_thread(invoke, self.code, arguments, context))
         try:
             spec = self.toolset.named(name)
         except ToolError as error:

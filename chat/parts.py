@@ -15,6 +15,7 @@ from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from config.lib.types import JsonObject, JsonValue
+from registry.code_tool import RUN_CODE
 
 
 @dataclass
@@ -49,7 +50,8 @@ class Found(Part):
 
 @dataclass
 class CallCard(Part):
-    """A tool call; `steps` is `[{number, message, status}]` of a sequence's run, as it goes."""
+    """A tool call; `steps` is `[{number, message, status}]` of a sequence's run, or the calls that
+    a program makes, as it goes. `invocation` is the one whose page tells all of them."""
 
     template: str = "chat/_call.html"
     name: str = ""
@@ -61,9 +63,16 @@ class CallCard(Part):
     run_id: str = ""
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
+    invocation: str = ""
     found: Found | None = None
     turn_id: str = ""
     artifact: JsonObject | None = None
+
+    @property
+    def code(self) -> str:
+        """Return the program that the call runs, or nothing."""
+        given = self.arguments.get("code") if isinstance(self.arguments, dict) else None
+        return given if self.name == RUN_CODE and isinstance(given, str) else ""
 
 
 @dataclass
@@ -187,10 +196,13 @@ class TurnView:
         card.run_id = details.get("run_id", card.run_id)
         card.logs = details.get("logs") or []
         card.artifact = details.get("artifact")
+        card.invocation = details.get("invocation", "")
         if found := details.get("found"):
             card.found = Found(id=f"{card.id}-found", found=found)
         if log := details.get("log"):
             card.steps = [_step_logged(entry) for entry in log]
+        elif called := details.get("calls"):
+            card.steps = [dict(entry) for entry in called]
         elif not card.steps:
             for note in record.get("progress", []):
                 _step_noted(card, note)

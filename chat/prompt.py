@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from agents.models import Agent
 from chat.tool_schemas import SEARCH_TOOLS
+from registry.code_tool import RUN_CODE
 from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
@@ -30,11 +31,27 @@ be called at once. As soon as you have a tool that fits, stop searching and use 
 twice for the same need."""
 
 
-def system_prompt(agent: Agent, toolset: Toolset, *, may_search: bool) -> str:
+_CODE_RULES = f"""\
+## Running code
+
+{RUN_CODE} runs a Python program that you write. Use it when a request needs several tool calls \
+that belong together — the same tool for each item of a list, a call that depends on another's \
+result, a total over many answers — and not for a single call. Every tool listed below can be \
+called from it by its name; only what the program comes to is returned to you:
+
+    items = ["a", "b"]
+    answers = await asyncio.gather(*(tool_call("tool_name", text=item) for item in items))
+    dict(zip(items, answers))"""
+
+
+def system_prompt(
+    agent: Agent, toolset: Toolset, *, may_search: bool, may_run_code: bool = False
+) -> str:
     """Return the instructions of a turn: the agent's own, the rules, and each tool's guidance."""
     parts = [
         agent.instructions.strip() or f"You are {agent.name}, a helpful assistant with tools.",
         _RULES + (_SEARCH_RULES if may_search else ""),
+        *([_CODE_RULES] if may_run_code else []),
         "## Your tools\n\n" + ("\n".join(_guidance(toolset)) or "None yet."),
     ]
     return "\n\n".join(parts)

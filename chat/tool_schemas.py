@@ -1,5 +1,7 @@
 """Tools in the shape in which models are told of them (OpenAI's chat completions)."""
 
+from collections.abc import Iterable
+
 from config.lib.types import JsonObject
 from registry.specs import ToolSpec
 
@@ -42,6 +44,14 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
         },
     },
 }
+
+
+def code_schema(spec: ToolSpec, callable_names: Iterable[str]) -> JsonObject:
+    """Return the running of code as a model is told of it, with what code may call now."""
+    schema = model_schema(spec)
+    names = ", ".join(callable_names) or "none"
+    schema["function"]["description"] += f" Tools it can call: {names}."
+    return schema
 
 
 def model_schema(spec: ToolSpec) -> JsonObject:

@@ -153,7 +153,12 @@ async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: thread
     found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
     await recorder.found(found)
     agent = turn.conversation.agent
-    prompt = system_prompt(agent, toolbox.toolset, may_search=toolbox.may_search)
+    prompt = system_prompt(
+        agent,
+        toolbox.toolset,
+        may_search=toolbox.may_search,
+        may_run_code=toolbox.code is not None,
+    )
     messages = secrecy.masker.value([{"role": "system", "content": prompt}, *said])
     async for event in loop.run(messages, model=_model(turn.model), tools=toolbox):
         await recorder.take(event)

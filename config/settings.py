@@ -211,8 +211,12 @@ TOOL_EXECUTORS = {
     "npm": "registry.executors.npm.NpmExecutor",
     "api": "registry.executors.api.ApiExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
+    "code": "registry.executors.code.CodeExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""
+
+CODE_CALL_SECONDS = int(os.environ.get("SANDBOX_CODE_CALL_SECONDS", "20"))
+"""How long one call of a tool may take that a program makes."""
 
 TOOL_CREDENTIALS = "agents.credentials.env_of"
 """Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""

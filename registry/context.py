@@ -10,6 +10,8 @@ from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
 from registry.models.invocation import Caller
+from registry.results import ToolResult
+from registry.specs import ToolSpec
 
 Env = Callable[[Sequence[str]], Mapping[str, str]]
 """Names of variables → the values that are set now. Read anew at every call, never kept."""
@@ -22,6 +24,12 @@ Denied = Callable[[UUID], bool]
 
 Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
+
+Tools = Callable[[], Mapping[str, ToolSpec]]
+"""Returns, by wire name, the tools that a program may call now."""
+
+Inner = Callable[[ToolSpec, JsonObject, threading.Event], ToolResult]
+"""Calls a tool for a program, `(spec, arguments, cancel)`, with the rights of this call."""
 
 
 class Artifacts(Protocol):
@@ -79,6 +87,11 @@ def no_presets(tool_id: UUID) -> JsonObject:
     return {}
 
 
+def no_tools() -> Mapping[str, ToolSpec]:
+    """Offer no tool."""
+    return {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class CallContext:
     """The circumstances of a call.
@@ -86,8 +99,10 @@ class CallContext:
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
     `caller_token` gives the caller's own OAuth access token, for services of the same trust domain.
-    `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
-    code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
+    `depth` counts how many sequences and programs stand around this call, `parent_id` is the
+    invocation of the code around it. `allowed_hosts` is filled in by `invoke`: what review lets the
+    tool reach now. So are `invocation_id` and, for a program, `inner`; `tools` are those that a
+    program may call.
     `given` are values that came with the call and win over stored ones; `env` answers with them
     already, and a run that goes on in another process takes them along, sealed. `artifacts` are
     those of the conversation that the call belongs to, if it belongs to one.
@@ -101,12 +116,15 @@ class CallContext:
     presets: Presets = no_presets
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
+    tools: Tools = no_tools
+    inner: Inner | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None
     turn_id: UUID | None = None
     run_id: UUID | None = None
     run_step_id: UUID | None = None
     parent_id: UUID | None = None
+    invocation_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()
     artifacts: Artifacts | None = None
     given: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -205,6 +205,15 @@ class NetworkDenied(ToolError):
     default_hint = "Ask a reviewer to allow the host on the page of the package."
 
 
+class CodeFailed(ToolError):
+    """The code ended with an error."""
+
+    code = "code_failed"
+    health = Fault.NONE
+    actor = "model"
+    default_hint = "Read the message and its line numbers, correct the code and run it again."
+
+
 class ToolCrashed(ToolError):
     """The tool's process ended before it answered."""
 

@@ -7,12 +7,14 @@ round the checks: permission → approval → arguments → credentials → embe
 import logging
 import time
 from collections.abc import Callable
+from threading import Event
+from uuid import UUID, uuid4
 
 from config.lib.jsontext import shortened, size_of, storable
 from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health, metrics
-from registry.context import CallContext
+from registry.context import CallContext, Inner, ignore_progress
 from registry.embeds import ReadArtifact, resolve_embeds
 from registry.errors import (
     ApprovalDenied,
@@ -26,7 +28,7 @@ from registry.errors import (
 )
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
-from registry.models.invocation import Outcome
+from registry.models.invocation import Caller, Outcome
 from registry.models.tool import ToolKind
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
@@ -57,14 +59,18 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
+    invocation_id = uuid4()
     standing = standing_of(spec.tool_id)
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
         masker = Masker([*env.values(), *context.given.values()])
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
-        narrowed = _narrowed(spec, context, standing, env, masker)
-        answer = executor_for(spec.kind).execute(spec, checked, narrowed)
+        inside = _narrowed(spec, context, standing, env, masker).derive(
+            invocation_id=invocation_id,
+            inner=_inner(context, invocation_id) if spec.kind == ToolKind.CODE else None,
+        )
+        answer = executor_for(spec.kind).execute(spec, checked, inside)
         details = answer.details
         output = _usable(answer, masker)
     except ToolError as problem:
@@ -76,7 +82,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         error, details = _told(naming_keys(error, spec), spec, masker, details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
-    row = _record(spec, arguments, context, masker, output, error, duration_ms)
+    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
     metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
@@ -158,6 +164,22 @@ def _narrowed(
     return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
+def _inner(context: CallContext, parent_id: UUID) -> Inner:
+    """Return how a program calls tools: by this same door, with the rights of its own call."""
+
+    def call(spec: ToolSpec, arguments: JsonObject, cancel: Event) -> ToolResult:
+        inside = context.derive(
+            caller=Caller.CODE,
+            parent_id=parent_id,
+            depth=context.depth + 1,
+            cancel=cancel,
+            progress=ignore_progress,
+        )
+        return invoke(spec, arguments, inside)
+
+    return call
+
+
 def _only(env: JsonObject) -> Callable[..., JsonObject]:
     return lambda names: {name: env[name] for name in names if name in env}
 
@@ -188,6 +210,7 @@ def _told(
 
 
 def _record(
+    invocation_id: UUID,
     spec: ToolSpec,
     arguments: JsonValue,
     context: CallContext,
@@ -197,6 +220,7 @@ def _record(
     duration_ms: int,
 ) -> Invocation:
     return Invocation.objects.create(
+        pk=invocation_id,
         tool_id=spec.tool_id,
         tool_version=spec.version,
         caller=context.caller,

@@ -5,8 +5,10 @@ from collections.abc import Iterable, Mapping
 from threading import Lock
 from uuid import UUID
 
+from registry.code_tool import RUN_CODE
 from registry.errors import ToolUnavailable
 from registry.models import Tool, ToolVersion
+from registry.models.tool import ToolKind
 from registry.specs import ToolSpec, spec_of
 
 Pins = Mapping[UUID, int | None]
@@ -70,6 +72,18 @@ def load_specs(tools: Iterable[Tool], pins: Pins | None = None) -> list[ToolSpec
             loaded = specs[key] = spec_of(row, wire_name=key[2])
             _cache.put(key, loaded)
     return [spec for key in wanted if (spec := specs[key]) is not None]
+
+
+def code_ids() -> frozenset[UUID]:
+    """Return the ids of the tools that run code; agents have them by a setting, not by search."""
+    tools = Tool.objects.filter(kind=ToolKind.CODE, deleted_at=None)
+    return frozenset(tools.values_list("pk", flat=True))
+
+
+def code_spec() -> ToolSpec | None:
+    """Return the tool that runs code, or None when the built-ins were never loaded."""
+    tool = Tool.objects.filter(export_name=RUN_CODE, kind=ToolKind.CODE, deleted_at=None).first()
+    return load_spec(tool) if tool else None
 
 
 def load_spec(tool: Tool, version: int | None = None) -> ToolSpec:

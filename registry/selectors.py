@@ -156,6 +156,23 @@ def versions_of(tool: Tool) -> QuerySet[ToolVersion]:
     return tool.versions.select_related("author").order_by("-number", "pk")
 
 
+def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
+    """Return one call that a person made, or any to staff; raise NotFound."""
+    calls = Invocation.objects.select_related("tool__package", "user")
+    if not user.is_staff:
+        calls = calls.filter(user=user)
+    call = calls.filter(pk=invocation_id).first()
+    if call is None:
+        raise NotFound("There is no such call, or you may not see it.")
+    return call
+
+
+def invocations_inside(invocation: Invocation) -> QuerySet[Invocation]:
+    """Return the calls that a program made, in the order in which they ended."""
+    calls = Invocation.objects.filter(parent_id=invocation.pk)
+    return calls.select_related("tool").order_by("created_at", "pk")
+
+
 def invocations_of(tool: Tool, user: User) -> QuerySet[Invocation]:
     """Return the calls of a tool that a person may see: their own."""
     return Invocation.objects.filter(tool=tool, user=user).order_by("-created_at", "pk")

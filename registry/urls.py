@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.views import api_tools, mending, network, packages, sandbox, tools
+from registry.views import api_tools, invocations, mending, network, packages, sandbox, tools
 
 app_name = "registry"
 urlpatterns = [
@@ -10,6 +10,11 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path(
+        "invocations/<uuid:invocation_id>/",
+        invocations.invocation_detail,
+        name="invocation_detail",
+    ),
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),

@@ -99,6 +99,14 @@ def make_builtin(name: str = "calculator", **fields: Any) -> Tool:
     )
 
 
+def make_run_code(**fields: Any) -> Tool:
+    """Make the catalogue row of the tool that runs programs."""
+    from registry.code_tool import ROW, RUN_CODE
+
+    values = {**ROW, "package": builtin_package(), "kind": ToolKind.CODE}
+    return make_tool(**{**values, "export_name": RUN_CODE, "wire_name": RUN_CODE, **fields})
+
+
 def make_sequence(owner: User, **fields: Any) -> Tool:
     """Make a private one-step sequence of the calculator, unless `definition` says otherwise."""
     definition = fields.pop("definition", None)

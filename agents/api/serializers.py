@@ -14,6 +14,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
     team = serializers.CharField(source="team.name", read_only=True, allow_null=True)
     discoveryMode = serializers.CharField(source="discovery_mode", read_only=True)
     maxFoundTools = serializers.IntegerField(source="max_found_tools", read_only=True)
+    codeExecution = serializers.BooleanField(source="code_execution", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
 
@@ -28,6 +29,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
             "model",
             "discoveryMode",
             "maxFoundTools",
+            "codeExecution",
             "scopes",
             "visibility",
             "team",
@@ -50,6 +52,7 @@ class AgentWriteSerializer(serializers.Serializer[Agent]):
     maxFoundTools = serializers.IntegerField(
         min_value=0, max_value=20, source="max_found_tools", required=False
     )
+    codeExecution = serializers.BooleanField(source="code_execution", required=False)
     scopes = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
     visibility = serializers.ChoiceField(choices=AgentVisibility.choices, required=False)
     team = serializers.CharField(required=False, allow_null=True)

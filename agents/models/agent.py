@@ -35,6 +35,10 @@ class Agent(models.Model):
     max_found_tools = models.PositiveSmallIntegerField(
         default=5, help_text="How many found tools one message may add."
     )
+    code_execution = models.BooleanField(
+        default=False,
+        help_text="Whether it may write Python that calls its tools; it runs in the sandbox.",
+    )
     scopes = ArrayField(
         models.CharField(max_length=100),
         default=list,

@@ -1,6 +1,7 @@
 """Decide what the demo model says next."""
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,9 +10,13 @@ from chat.demo.choice import chosen
 from chat.demo.telling import told
 from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.types import JsonObject
+from registry.code_tool import RUN_CODE
 from registry.search.tokens import query_terms
 
 TOOLS_NAMED = 8
+
+_PROGRAM = re.compile(r"```python\n(.*?)(?:```|\Z)", re.DOTALL)
+"""A program that the person wrote: this model writes none of its own."""
 
 Call = tuple[str, str]
 """A tool's name and the JSON text of its arguments."""
@@ -30,8 +35,12 @@ def reply_to(messages: Sequence[JsonObject], tools: Sequence[JsonObject]) -> Rep
     start = max(i for i, message in enumerate(messages) if message["role"] == "user")
     said = str(messages[start]["content"])
     calls, answers = _since(messages[start + 1 :])
-    own = [tool["function"] for tool in tools if tool["function"]["name"] != SEARCH_TOOLS]
-    may_search = len(own) < len(tools)
+    offered = [tool["function"] for tool in tools]
+    own = [tool for tool in offered if tool["name"] not in {SEARCH_TOOLS, RUN_CODE}]
+    names = {tool["name"] for tool in offered}
+    may_search = SEARCH_TOOLS in names
+    if not calls and RUN_CODE in names and (program := _PROGRAM.search(said)):
+        return Reply("", ((RUN_CODE, json.dumps({"code": program[1]}, ensure_ascii=False)),))
     if not [name for name, _ in calls if name != SEARCH_TOOLS]:
         if wanted := _calls(said, own):
             return Reply("", wanted)

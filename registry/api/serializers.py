@@ -2,13 +2,15 @@
 
 from typing import Any
 
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from registry.models import CheckSchedule, ImportJob, Package, Tool, ToolVersion
+from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import HealthState
 from registry.models.package import Ecosystem
 from registry.models.tool import Visibility
 from registry.search.service import Hit
+from registry.selectors import invocations_inside
 
 
 class ProblemSerializer(serializers.Serializer[Any]):
@@ -274,6 +276,49 @@ class ToolRunSerializer(serializers.Serializer[Any]):
         max_length=60, required=False, allow_blank=True, default="", help_text="Call as this agent."
     )
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+
+class InvocationSerializer(serializers.ModelSerializer[Invocation]):
+    """One call of a tool, as it was recorded."""
+
+    toolId = serializers.UUIDField(source="tool_id", read_only=True)
+    tool = serializers.CharField(source="tool.wire_name", read_only=True)
+    toolVersion = serializers.IntegerField(source="tool_version", read_only=True)
+    parentId = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
+    status = serializers.CharField(source="outcome", read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = Invocation
+        fields: tuple[str, ...] = (
+            "id",
+            "toolId",
+            "tool",
+            "toolVersion",
+            "caller",
+            "parentId",
+            "status",
+            "phase",
+            "arguments",
+            "output",
+            "error",
+            "duration_ms",
+            "createdAt",
+        )
+
+
+class InvocationDetailSerializer(InvocationSerializer):
+    """One call and, of a program, the calls that it made."""
+
+    children = serializers.SerializerMethodField()
+
+    class Meta(InvocationSerializer.Meta):
+        fields = (*InvocationSerializer.Meta.fields, "children")
+
+    @extend_schema_field(InvocationSerializer(many=True))
+    def get_children(self, invocation: Invocation) -> Any:
+        """Return the inner calls, in the order in which they ended."""
+        return InvocationSerializer(invocations_inside(invocation), many=True).data
 
 
 class ToolWriteSerializer(serializers.Serializer[Any]):

@@ -6,12 +6,15 @@ from django.db import transaction
 
 from config.lib.types import JsonObject, JsonValue
 from registry.builtins import BUILTINS, Builtin
+from registry.code_tool import ROW, RUN_CODE
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
 from registry.models import Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
 from registry.models.tool import Health, ToolKind, Visibility
 
 PACKAGE = "outfitter"
+
+_COMMON: JsonObject = {"visibility": Visibility.PUBLIC, "import_health": Health.HEALTHY}
 
 
 @transaction.atomic
@@ -31,22 +34,24 @@ def builtins_sync() -> list[Tool]:
     )
     known = tools_by_export(package)
     changed = []
-    for builtin in BUILTINS.values():
-        tool, values = known.get(builtin.name), _row_of(builtin)
+    rows = {builtin.name: _row_of(builtin) for builtin in BUILTINS.values()}
+    rows[RUN_CODE] = {**ROW, "kind": ToolKind.CODE, **_COMMON}
+    for name, values in rows.items():
+        tool = known.get(name)
         if tool is None or tool.deleted_at or _differs(tool, values):
             review = {} if tool else {"review_status": ReviewStatus.APPROVED}
             changed.append(
                 tool_put(
                     tool,
                     package,
-                    builtin.name,
+                    name,
                     {**values, **review},
-                    name=(None, builtin.name),
+                    name=(None, name),
                     author=None,
                     reason="Built in",
                 )
             )
-    return [*changed, *tools_retire(package, keep=BUILTINS.keys())]
+    return [*changed, *tools_retire(package, keep=rows.keys())]
 
 
 def _row_of(builtin: Builtin) -> JsonObject:
@@ -58,8 +63,7 @@ def _row_of(builtin: Builtin) -> JsonObject:
         "input_schema": dict(builtin.input_schema),
         "output_schema": dict(builtin.output_schema),
         "ai_agent": builtin.ai_agent,
-        "visibility": Visibility.PUBLIC,
-        "import_health": Health.HEALTHY,
+        **_COMMON,
     }
 
 

@@ -27,14 +27,18 @@ from registry.sandbox.contract import (
     Artifact,
     CallOutput,
     Cancel,
+    CodeOutput,
     Collected,
     Description,
     DescriptionProblem,
+    InnerCall,
     LogLine,
     LogSink,
+    PrintSink,
     Sandbox,
     ToolDescription,
 )
+from registry.sandbox.inner_calls import InnerCalls, Wire, line
 from registry.sandbox.paths import service_uids, short_address, socket_path
 
 __all__ = ["Artifact", "CallOutput", "Description", "LocalSandbox", "ToolDescription", "sandbox"]
@@ -119,6 +123,44 @@ class LocalSandbox:
         answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
         return CallOutput(answer["output"], tuple(logs), answer["duration_ms"])
 
+    def execute(
+        self,
+        code: str,
+        tools: Mapping[str, InnerCall],
+        *,
+        timeout_seconds: float = 60,
+        call_seconds: float = 20,
+        cancel: Cancel | None = None,
+        on_print: PrintSink | None = None,
+    ) -> CodeOutput:
+        """Run a program; see `Sandbox.execute`."""
+        printed: list[str] = []
+
+        def keep(_level: str, text: str) -> None:
+            printed.append(text)
+            if on_print is not None:
+                on_print(text)
+
+        params = {
+            "code": code,
+            "tools": list(tools),
+            "timeout_seconds": timeout_seconds,
+            "call_seconds": call_seconds,
+        }
+        seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
+        found = self._ask(
+            "execute", params, seconds=seconds, cancel=cancel, on_log=keep, tools=tools
+        )
+        return CodeOutput(
+            value=found["value"],
+            is_json=found["json"],
+            type_name=found["type"],
+            printed="".join(printed),
+            calls=found["calls"],
+            truncated=found["truncated"],
+            duration_ms=found["duration_ms"],
+        )
+
     def status(self) -> JsonObject:
         """Return the service's state; see `Sandbox.status`."""
         return self._ask("status", {}, seconds=STATUS_SECONDS)
@@ -141,20 +183,24 @@ class LocalSandbox:
         seconds: float,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
+        tools: Mapping[str, InnerCall] | None = None,
     ) -> JsonObject:
-        request = _line({"id": REQUEST_ID, "method": method, "params": params})
+        request = line({"id": REQUEST_ID, "method": method, "params": params})
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
-        with closing(self._connect()) as connection:
+        with (
+            closing(self._connect()) as connection,
+            InnerCalls(connection, tools or {}) as calls,
+        ):
             try:
-                connection.sendall(request)
-                for message in _messages(connection, cancel, time.monotonic() + seconds):
+                calls.wire.sendall(request)
+                for message in _messages(calls.wire, cancel, time.monotonic() + seconds):
                     if "error" in message:
                         raise _as_tool_error(message["error"])
                     if "result" in message:
                         result: JsonObject = message["result"]
                         return result
-                    if on_log is not None:
+                    if not calls.take(message) and on_log is not None:
                         on_log(message["params"]["level"], message["params"]["text"])
             except OSError as error:
                 raise _lost() from error
@@ -189,13 +235,7 @@ def _peer_uid(connection: socket.socket) -> int:
     return uid
 
 
-def _line(message: JsonObject) -> bytes:
-    return json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
-
-
-def _messages(
-    connection: socket.socket, cancel: Cancel | None, deadline: float
-) -> Iterator[JsonObject]:
+def _messages(connection: Wire, cancel: Cancel | None, deadline: float) -> Iterator[JsonObject]:
     """Yield the service's messages until it hangs up.
 
     Raises `CallCancelled` when the caller has given up, `SandboxUnavailable` at the deadline.
@@ -203,8 +243,8 @@ def _messages(
     pending = bytearray()
     while True:
         *lines, rest = pending.split(b"\n")
-        for line in lines:
-            yield json.loads(line)
+        for text in lines:
+            yield json.loads(text)
         pending = rest
         while not _readable(connection, deadline if cancel is None else 0):
             if cancel is not None and cancel.is_set():
@@ -218,7 +258,7 @@ def _messages(
         pending += chunk
 
 
-def _readable(connection: socket.socket, until: float) -> bool:
+def _readable(connection: Wire, until: float) -> bool:
     """Wait for something to read: until the given time, but at least one poll."""
     # poll, not select: a web process can have more than 1,024 descriptors.
     poller = select.poll()
@@ -227,9 +267,9 @@ def _readable(connection: socket.socket, until: float) -> bool:
     return bool(poller.poll(seconds * 1000))
 
 
-def _cancel(connection: socket.socket) -> None:
+def _cancel(connection: Wire) -> None:
     """Ask for the call to be stopped and wait, for a while, for the word that it is dead."""
-    connection.sendall(_line({"method": "cancel", "params": {"id": REQUEST_ID}}))
+    connection.sendall(line({"method": "cancel", "params": {"id": REQUEST_ID}}))
     with contextlib.suppress(SandboxUnavailable):
         for message in _messages(connection, None, time.monotonic() + CANCEL_SECONDS):
             if message.get("id") == REQUEST_ID:

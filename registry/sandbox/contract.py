@@ -1,5 +1,6 @@
 """What the product asks of a sandbox, and what it gets back."""
 
+import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
@@ -78,6 +79,31 @@ class CallOutput:
     duration_ms: int
 
 
+InnerCall = Callable[[JsonObject, threading.Event], JsonValue]
+"""Calls one tool for a program: `(arguments, cancel)` → the output. It raises `ToolError`, which
+the program can catch, and ends soon after `cancel` is set."""
+
+PrintSink = Callable[[str], None]
+"""Receives what a program prints, as it does."""
+
+
+@dataclass(frozen=True, slots=True)
+class CodeOutput:
+    """What a program came to.
+
+    `value` is its last expression; when `is_json` is false it is the `repr` of a value of
+    `type_name`. `printed` is cut where `truncated` says so. `calls` counts its calls of tools.
+    """
+
+    value: JsonValue
+    is_json: bool
+    type_name: str
+    printed: str
+    calls: int
+    truncated: bool
+    duration_ms: int
+
+
 @dataclass(frozen=True, slots=True)
 class Collected:
     """The keys of the artifacts that were removed, and the room they took."""
@@ -127,6 +153,24 @@ class Sandbox(Protocol):
 
         `network` lists the hosts it may reach: "host", "host:port" or "*.host"; none by default.
         Raises `CallCancelled` soon after `cancel` is set, when the process is dead.
+        """
+        ...
+
+    def execute(
+        self,
+        code: str,
+        tools: Mapping[str, InnerCall],
+        *,
+        timeout_seconds: float = 60,
+        call_seconds: float = 20,
+        cancel: Cancel | None = None,
+        on_print: PrintSink | None = None,
+    ) -> CodeOutput:
+        """Run a Python program that may call `tools` by their names, and nothing else.
+
+        At most eight calls run at once, in threads of this process; each gets `call_seconds`. None
+        is under way any more when this returns or raises. Raises `CallCancelled` soon after
+        `cancel` is set, when the process is dead.
         """
         ...
 

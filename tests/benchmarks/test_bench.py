@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import subprocess
+import sys
 import tempfile
 import time
 from contextlib import contextmanager
+from subprocess import PIPE
 
 import pytest
 from deno import find_deno_bin
@@ -19,10 +21,27 @@ from registry.loading import load_spec
 from registry.models import Invocation
 from registry.models.invocation import Caller
 from registry.search.bm25 import Index
-from tests.benchmarks.measure import Row, compare, report
+from tests.benchmarks.measure import Row, compare, compare_values, measured, report
 from tests.factories import make_builtin
 from tests.registry.sandbox.npm_registry import SCOPE
-from tests.registry.sandbox.service import becomes_true, running_service
+from tests.registry.sandbox.service import RunningService, becomes_true, running_service
+
+# What an interpreter for programs has imported already.
+PRELOADED = (
+    "import asyncio, base64, collections, csv, datetime, decimal, fractions, hashlib, json, math, "
+    "random, re, statistics, string, textwrap, typing, uuid"
+)
+
+# A call that a program makes, measured inside it: the median of many, in milliseconds.
+INNER_CALLS = """
+import statistics, time
+took = []
+for _ in range(300):
+    started = time.perf_counter()
+    await nothing()
+    took.append(time.perf_counter() - started)
+statistics.median(took) * 1000
+"""
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db]
 
@@ -191,3 +210,52 @@ def unsandboxed(entry):
                 yield call
             finally:
                 process.kill()
+
+
+def test_a_program_in_an_interpreter_that_is_ready(sandbox_service: RunningService):
+    client = sandbox_service.client
+
+    def warm():
+        assert client.execute("1 + 1", {}).value == 2
+
+    def fresh():
+        return subprocess.run(
+            [sys.executable, "-I", "-c", f"{PRELOADED}; print(1 + 1)"], check=True, stdout=PIPE
+        )
+
+    def await_spare():
+        time.sleep(0.3)  # the next interpreter is made ready after the answer
+
+    held(
+        compare(
+            "run 1 + 1 as a program, sandboxed, warm",
+            warm,
+            "a fresh Python, not sandboxed",
+            fresh,
+            target=0.15,
+            rounds=20,
+            before=await_spare,
+        )
+    )
+
+
+@pytest.mark.sandbox
+def test_a_call_that_a_program_makes(sandbox_service: RunningService):
+    client = sandbox_service.client
+
+    def inner():
+        answer = client.execute(INNER_CALLS, {"nothing": lambda arguments, cancel: None})
+        return float(str(answer.value))
+
+    def fresh():
+        return measured(lambda: client.execute("1 + 1", {}))
+
+    row = compare_values(
+        "call a tool from a program: transport alone",
+        inner,
+        "a program of its own for each call",
+        fresh,
+        target=0.15,
+        rounds=7,
+    )
+    held(row)

@@ -54,6 +54,7 @@ def demo_agent(owner: User) -> str:
         name=AGENT,
         description="A first agent to try things with.",
         instructions=INSTRUCTIONS,
+        code_execution=True,
     )
     builtins = Tool.objects.filter(kind=ToolKind.BUILTIN, deleted_at=None)
     linked = builtins.filter(wire_name__in=LINKED_TOOLS) | builtins.filter(category=LINKED_CATEGORY)

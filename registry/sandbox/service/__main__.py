@@ -16,6 +16,7 @@ from registry.sandbox.paths import choose_store, service_uid, short_address, soc
 from registry.sandbox.service import cgroup
 from registry.sandbox.service.capacity import capacity_of_operator
 from registry.sandbox.service.engine import Engine
+from registry.sandbox.service.interpreter import place_interpreter
 from registry.sandbox.service.npm import NpmRecipe, registry_of_operator
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
@@ -92,6 +93,7 @@ def main() -> None:
     # First of all: a second service must not touch the store of the first.
     listener = listen(options.socket.absolute())
     lay_out(store, uid)
+    place_interpreter(store, uid)
     # Read now: as the sandboxes' user some of these settings could not be read any more.
     recipes = {"npm": NpmRecipe(registry_of_operator())}
     capacity, cgroups = capacity_of_operator(), cgroup.delegate(uid)

@@ -6,13 +6,17 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from registry.sandbox.service import calls, selftest
 from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.capacity import Capacity
 from registry.sandbox.service.cgroup import Cgroups
+from registry.sandbox.service.code import CodeRunner
+from registry.sandbox.service.code_execution import Ask
+from registry.sandbox.service.code_guest import CodeGuest
 from registry.sandbox.service.limits import MB
 from registry.sandbox.service.params import (
     environment,
@@ -53,6 +57,8 @@ class Engine:
         self._pool: SparePool[Guest] = SparePool(
             capacity.memory_mb * MB, most=capacity.spares, idle_seconds=capacity.spare_seconds
         )
+        # One pool, and so one budget of memory; a line of it holds guests of one kind only.
+        self._code = CodeRunner(store, cast(SparePool[CodeGuest], self._pool))
 
     async def report(self) -> selftest.Report:
         """Return the self-test's outcome; one that failed is tried again, so mending it heals."""
@@ -149,6 +155,11 @@ class Engine:
         async with self._place(artifact) as runtime:
             package = self._builder.package(artifact)
             return await calls.call(runtime, package, request, on_log, self._pool)
+
+    async def execute(self, params: dict[str, Any], on_log: LogSink, ask: Ask) -> dict[str, Any]:
+        """Run a program; see `CodeRunner.execute`."""
+        runtime = await self._runtime()
+        return await self._code.execute(runtime, params, partial(on_log, "print"), ask)
 
     async def forget(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """End the spares of `{artifact}`, which is not to be used any more; returns `{ended}`."""

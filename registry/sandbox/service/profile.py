@@ -189,7 +189,8 @@ def _environment(profile: Profile) -> list[str]:
 
 def _resource_limits(limits: Limits) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
-    data = (limits.memory_mb + DENO_RESERVE_MB) * MB
+    reserve = DENO_RESERVE_MB if limits.address_mb is None else 0
+    data = (limits.memory_mb + reserve) * MB
     address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,

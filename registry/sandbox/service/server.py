@@ -12,6 +12,8 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from registry.sandbox.service.asking import Questions
+from registry.sandbox.service.code_execution import Ask
 from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_LINE_BYTES
@@ -20,6 +22,8 @@ from registry.sandbox.service.process import LogSink
 logger = logging.getLogger("sandboxd")
 
 Method = Callable[[dict[str, Any], LogSink], Awaitable[dict[str, Any]]]
+AskingMethod = Callable[[dict[str, Any], LogSink, Ask], Awaitable[dict[str, Any]]]
+"""A method that asks its client in turn, while it works."""
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -63,6 +67,7 @@ class Server:
             "forget": engine.forget,
             "collect": engine.collect,
         }
+        self._asking: dict[str, AskingMethod] = {"execute": engine.execute}
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client until it goes away."""
@@ -80,7 +85,7 @@ class Server:
         try:
             uid = peer_uid(writer.get_extra_info("socket"))
             if uid in self._allowed_uids:
-                await Connection(self._methods, reader, writer).serve()
+                await Connection(self._methods, self._asking, reader, writer).serve()
             else:
                 logger.warning("refused a client of user %s", uid)
         finally:
@@ -94,10 +99,13 @@ class Connection:
     def __init__(
         self,
         methods: dict[str, Method],
+        asking: dict[str, AskingMethod],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._methods = methods
+        self._asking = asking
+        self._questions = Questions(self._write)
         self._reader = reader
         self._writer = writer
         self._running: dict[int, asyncio.Task[None]] = {}
@@ -123,6 +131,9 @@ class Connection:
             if task is not None:
                 task.cancel()
             return
+        if method == "answer":
+            self._questions.answered(params)
+            return
         if request_id is None or request_id in self._running:
             raise BadRequest
         task = asyncio.create_task(self._run(request_id, method, params))
@@ -138,16 +149,18 @@ class Connection:
 
     async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Run a method; every way it can end becomes a result or an error."""
-        run = self._methods.get(method)
-        if run is None:
-            return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
 
         def on_log(level: str, text: str) -> None:
             log = {"id": request_id, "level": level, "text": text}
             self._write({"method": "log", "params": log})
 
         try:
-            return {"result": await run(params, on_log)}
+            if asking := self._asking.get(method):
+                ask = self._questions.asker(request_id)
+                return {"result": await asking(params, on_log, ask)}
+            if run := self._methods.get(method):
+                return {"result": await run(params, on_log)}
+            return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
         except ServiceError as error:
             return {"error": error.as_rpc()}
         except asyncio.CancelledError:

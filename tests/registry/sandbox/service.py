@@ -23,6 +23,7 @@ Result = TypeVar("Result")
 
 START_SECONDS = 30
 WORKER = b"/rt/worker.mjs"
+PROGRAM = b"/rt/code/worker.py"
 
 
 @dataclass(frozen=True)
@@ -99,6 +100,16 @@ def _sandboxed(service: RunningService) -> list[Path]:
         folder
         for folder in Path("/proc").glob("[0-9]*")
         if WORKER in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
+    ]
+
+
+def programs(service: RunningService) -> list[Path]:
+    """Return the `/proc` folders of the interpreters that run programs, spares included."""
+    store = str(service.folder).encode()
+    return [
+        folder
+        for folder in Path("/proc").glob("[0-9]*")
+        if PROGRAM in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
     ]
 
 
