@@ -118,22 +118,23 @@ class LocalSandbox:
         request = _line({"id": REQUEST_ID, "method": method, "params": params})
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
-        with closing(self._connect()) as connection:
+        with closing(self.connect()) as connection:
             try:
                 connection.sendall(request)
                 for message in _messages(connection, cancel, time.monotonic() + seconds):
                     if "error" in message:
-                        raise _as_tool_error(message["error"])
+                        raise as_tool_error(message["error"])
                     if "result" in message:
                         result: JsonObject = message["result"]
                         return result
                     if on_log is not None:
                         on_log(message["params"]["level"], message["params"]["text"])
             except OSError as error:
-                raise _lost() from error
-        raise _lost()
+                raise lost() from error
+        raise lost()
 
-    def _connect(self) -> socket.socket:
+    def connect(self) -> socket.socket:
+        """Return a connection to the service; raises `SandboxUnavailable`."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with short_address(self._path) as address:
@@ -225,7 +226,7 @@ def _family(parent: type[ToolError]) -> Iterator[type[ToolError]]:
         yield from _family(child)
 
 
-def _as_tool_error(error: JsonObject) -> ToolError:
+def as_tool_error(error: JsonObject) -> ToolError:
     """Turn the service's error into the class of `registry.errors` with the same code.
 
     A code without a class is a fault between the service and us, so no tool is blamed for it.
@@ -237,5 +238,5 @@ def _as_tool_error(error: JsonObject) -> ToolError:
     )
 
 
-def _lost() -> SandboxUnavailable:
+def lost() -> SandboxUnavailable:
     return SandboxUnavailable("The sandbox service ended before it answered.", START_HINT)

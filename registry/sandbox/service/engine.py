@@ -8,10 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from registry.sandbox.service import calls, selftest
+from registry.sandbox.service import calls, selftest, servers, stdio
 from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.errors import ServiceError
-from registry.sandbox.service.limits import CALL_SECONDS, MAX_CALL_SECONDS, QUEUE_SECONDS
+from registry.sandbox.service.limits import (
+    CALL_SECONDS,
+    MAX_CALL_SECONDS,
+    MAX_STDIO_SECONDS,
+    QUEUE_SECONDS,
+)
 from registry.sandbox.service.npm import Registry
 from registry.sandbox.service.process import LogSink
 from registry.sandbox.service.runtime import Runtime
@@ -102,6 +107,25 @@ class Engine:
             package = self._builder.package(_text(params, "artifact"))
             return await calls.call(runtime, package, request, on_log)
 
+    async def open_stdio(self, params: dict[str, Any], channel: stdio.Channel) -> dict[str, Any]:
+        """Run `{artifact, command, arguments, env, network, seconds}` as an MCP server.
+
+        Messages go through the channel; returns `{duration_ms}` when the server ends by itself.
+        """
+        request = servers.ServerRequest(
+            command=str(params.get("command") or ""),
+            arguments=_texts(params, "arguments"),
+            environment=_environment(params),
+            network=_texts(params, "network"),
+        )
+        seconds = _seconds(params, "seconds", MAX_STDIO_SECONDS)
+        async with self._place() as runtime:
+            package = self._builder.package(_text(params, "artifact"))
+            profile = servers.profile_of(runtime, package, request)
+            return await stdio.converse(
+                runtime, profile, channel, name=package.name, seconds=seconds
+            )
+
 
 def _text(params: dict[str, Any], name: str) -> str:
     value = params.get(name)
@@ -128,8 +152,17 @@ def _environment(params: dict[str, Any]) -> dict[str, str]:
     return env
 
 
-def _seconds(params: dict[str, Any]) -> float:
-    value = params.get("timeout_seconds", CALL_SECONDS)
+def _texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
+    value = params.get(name, [])
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
+    return tuple(value)
+
+
+def _seconds(
+    params: dict[str, Any], name: str = "timeout_seconds", most: float = MAX_CALL_SECONDS
+) -> float:
+    value = params.get(name, CALL_SECONDS)
     if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
-        raise ServiceError("invalid_request", '"timeout_seconds" must be a number above zero.')
-    return min(float(value), MAX_CALL_SECONDS)
+        raise ServiceError("invalid_request", f'"{name}" must be a number above zero.')
+    return min(float(value), most)

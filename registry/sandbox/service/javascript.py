@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
+from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, SERVER_LIMITS, Limits
 from registry.sandbox.service.profile import DENO, Profile
 from registry.sandbox.service.runtime import Runtime
 
@@ -38,6 +38,26 @@ def worker(
         writable=cache if warm else {},
         copied={} if warm else cache,
         environment=QUIET | {"DENO_DIR": "/cache"},
+    )
+
+
+def server(
+    runtime: Runtime,
+    artifact: Path,
+    *,
+    script: str,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    limits: Limits = SERVER_LIMITS,
+) -> Profile:
+    """Return the profile that runs one of a package's commands, with the walls of `worker`."""
+    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
+    return Profile(
+        command=(*RUN, "--node-modules-dir=manual", heap, *PERMISSIONS, script, *arguments),
+        limits=limits,
+        read_only={"/pkg": artifact / "pkg"},
+        copied={"/cache": artifact / "cache"},
+        environment=dict(environment) | QUIET | {"DENO_DIR": "/cache"},
     )
 
 
