@@ -1,6 +1,7 @@
 """How the MCP server in a package is started: which of its commands, with what."""
 
 import json
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -29,7 +30,11 @@ class ServerRequest:
 def profile_of(runtime: Runtime, package: Package, request: ServerRequest) -> Profile:
     """Return the profile that runs the package's server; raises `ServiceError`."""
     _check_arguments(request.arguments)
-    return _npm_profile(runtime, package, request)
+    started = PROFILES.get(package.language)
+    if started is None:
+        message = f"MCP servers in {package.language} cannot be run here."
+        raise ServiceError("invalid_package", message, "Choose one that is an npm package.")
+    return started(runtime, package, request)
 
 
 def _npm_profile(runtime: Runtime, package: Package, request: ServerRequest) -> Profile:
@@ -41,6 +46,7 @@ def _npm_profile(runtime: Runtime, package: Package, request: ServerRequest) -> 
         script=f"/pkg/node_modules/{package.name}/{script}",
         arguments=request.arguments,
         environment=request.environment,
+        network=request.network,
     )
 
 
@@ -81,3 +87,9 @@ def _check_arguments(arguments: tuple[str, ...]) -> None:
     for argument in arguments:
         if "\0" in argument or len(argument) > MAX_ARGUMENT_CHARACTERS:
             raise ServiceError("invalid_request", "An argument is too long or has a NUL in it.")
+
+
+PROFILES: Mapping[str, Callable[[Runtime, Package, ServerRequest], Profile]] = {
+    "javascript": _npm_profile
+}
+"""Language → what starts its servers."""
