@@ -5,9 +5,11 @@ from pathlib import Path
 
 import dj_database_url
 import django_stubs_ext
+from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded
 from config.embedded import secrets
+from config.lib.addresses import Allowed, parse_allowed
 
 django_stubs_ext.monkeypatch()  # lets `ModelAdmin[Tool]` be written, as the type checker wants it
 
@@ -22,6 +24,14 @@ def flag(name: str, default: bool) -> bool:
 def listed(name: str, default: str) -> list[str]:
     """Read a comma-separated variable."""
     return [item.strip() for item in os.environ.get(name, default).split(",") if item.strip()]
+
+
+def networks(name: str) -> tuple[Allowed, ...]:
+    """Read a comma-separated variable of networks and addresses."""
+    try:
+        return parse_allowed(os.environ.get(name, ""))
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
 
 
 _addresses = embedded.addresses()
@@ -210,6 +220,13 @@ TOOL_AGENTS = "agents.access.context_for"
 TOOL_AUTHORS = {"sequence": "sequences.authoring.SequenceAuthor"}
 """Kind of tool that people make → dotted path of the class that makes it."""
 
+# --- Outgoing requests -----------------------------------------------------------------------
+OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
+"""Addresses besides the public ones that tools may reach."""
+
+TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
+"""Hosts of the same trust domain, which the caller's own token may be sent to."""
+
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
@@ -221,5 +238,9 @@ LOGGING = {
     "formatters": {"plain": {"format": "{levelname} {name}: {message}", "style": "{"}},
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
     "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
-    "loggers": {"httpx": {"level": "WARNING"}, "LiteLLM": {"level": "WARNING"}},
+    "loggers": {
+        "httpx": {"level": "WARNING"},
+        "httpcore": {"level": "WARNING"},
+        "LiteLLM": {"level": "WARNING"},
+    },
 }

@@ -244,3 +244,48 @@ class UnknownExport(ToolUnavailable):
 
     code = "unknown_export"
     default_hint = "Import the package again: its tools may have been renamed."
+
+
+class HostRefused(ToolError):
+    """The tool may not reach this host."""
+
+    code = "host_refused"
+    status = HTTPStatus.FORBIDDEN
+
+
+class UpstreamUnreachable(ToolError):
+    """The service that the tool asks could not be reached."""
+
+    code = "upstream_unreachable"
+    default_hint = "Check the address, or try again later."
+
+
+class UpstreamError(ToolError):
+    """The service that the tool asks answered with an error."""
+
+    code = "upstream_error"
+    default_hint = "Read the service's answer; correct the arguments, or try again later."
+
+
+class UpstreamAuth(UpstreamError):
+    """The service that the tool asks did not accept the sign-in."""
+
+    code = "upstream_auth"
+    actor = "owner"
+    default_hint = "Check the tool's credential: it may be wrong, expired or lack a right."
+
+
+class UpstreamRateLimited(UpstreamError):
+    """The service that the tool asks takes no more requests at the moment."""
+
+    code = "upstream_rate_limited"
+    default_hint = "Wait a while, then try again."
+
+
+class ResponseTooLarge(OutputRejected):
+    """The service answered with more than is taken."""
+
+    code = "response_too_large"
+    actor = "owner"
+    counts_against_health = False
+    default_hint = "Ask the service for less: a page, a filter or fewer fields."

@@ -26,7 +26,7 @@ from tests.architecture.source import (
 READ_FROM_ENVIRONMENT = re.compile(
     r"""
     (?:environ\w*|\benv|\blowered) (?: \.(?:get|pop|setdefault)\(\s* | \[ ) "(\w+)" (?!\]\ =\ )
-    | \b(?:flag|listed)\( "(\w+)"
+    | \b(?:flag|listed|networks)\( "(\w+)"
     | "(\w+)"\ (?:not\ )?in\ os\.environ
     """,
     re.VERBOSE,
