@@ -76,7 +76,7 @@ async def call(
     async with _errors_told(target, tool.name), _connected(target, notes, seconds) as client:
         # Known already: the SDK would list all tools again to learn these two schemas.
         known = types.ListToolsResult(tools=[tool])
-        client.session._absorb_tool_listing(known, complete=False)  # noqa: SLF001
+        client.session._absorb_tool_listing(known, complete=False)
         try:
             return await client.call_tool(tool.name, arguments, progress_callback=progress)
         except MCPError as error:
@@ -111,7 +111,9 @@ async def _tools(client: Client, problems: list[str]) -> list[JsonObject]:
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await client.list_tools(cursor=cursor)
-        found += [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools]
+        found += [
+            tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in page.tools
+        ]
         cursor = page.next_cursor
         if cursor is None or len(found) >= MOST_TOOLS:
             break

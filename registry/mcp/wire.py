@@ -69,7 +69,7 @@ class Wire(httpx2.AsyncBaseTransport):
         if (problem := _refusal(request, response)) is not None:
             await response.aclose()
             raise problem
-        assert isinstance(response.stream, httpx.AsyncByteStream)
+        assert isinstance(response.stream, httpx.AsyncByteStream)  # noqa: S101 - the guard's own
         return httpx2.Response(
             response.status_code,
             headers=response.headers.raw,
@@ -98,7 +98,9 @@ class _Body(httpx2.AsyncByteStream):
 
 
 @asynccontextmanager
-async def open_wire(server: HttpServer, secret: str) -> AsyncIterator[tuple[httpx2.AsyncClient, Wire]]:
+async def open_wire(
+    server: HttpServer, secret: str
+) -> AsyncIterator[tuple[httpx2.AsyncClient, Wire]]:
     """Yield the client for one server, signed in with `secret` where it wants that."""
     url = httpx2.URL(server.url)
     port = url.port or _DEFAULT_PORT[url.scheme]
@@ -139,7 +141,11 @@ def _refusal(request: httpx2.Request, response: httpx.Response) -> ToolError | N
         return UpstreamRateLimited(
             f"The MCP server at {host} takes no more requests at the moment.", http_status=status
         )
-    if status in {HTTPStatus.BAD_GATEWAY, HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.GATEWAY_TIMEOUT}:
+    if status in {
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }:
         return UpstreamUnreachable(
             f"The MCP server at {host} is down: it answered {status}.", http_status=status
         )
