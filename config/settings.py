@@ -242,6 +242,10 @@ LOGGING = {
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # The MCP SDK logs what it cannot read, word for word, and session ids.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
         "LiteLLM": {"level": "WARNING"},
     },
 }

@@ -2,15 +2,18 @@
 
 import mcp_types as types
 
-from config.lib.jsontext import mask, storable
+from config.lib.jsontext import mask, size_of, storable
 from config.lib.types import JsonObject
 from registry.context import CallContext
-from registry.errors import ToolUnavailable
+from registry.errors import ToolFailed, ToolUnavailable
 from registry.executors.base import Output, give_back_connection
 from registry.mcp import client, door
 from registry.mcp.content import answer_of
 from registry.mcp.settings import StdioServer, server_of
 from registry.specs import ToolSpec
+
+LARGEST_DETAILS = 1_000_000
+"""Bytes of content beside the value; the value itself has the same limit."""
 
 
 class McpExecutor:
@@ -38,9 +41,23 @@ class McpExecutor:
             cancel=context.cancel,
             note=lambda item: context.progress(mask(storable(item), secrets)),
         )
-        value, details = answer_of(result)
-        told = {**(details or {}), **({"logs": logs} if logs else {})}
-        return Output(value=value, details=mask(storable(told), secrets) if told else None)
+        try:
+            value, details = answer_of(result)
+        except ToolFailed as error:
+            details = error.extra.pop("details", None)
+            raise ToolFailed(error.message, details=_told(details, logs, secrets)) from error
+        return Output(value=value, details=_told(details, logs, secrets))
+
+
+def _told(
+    details: JsonObject | None, logs: list[JsonObject], secrets: list[str]
+) -> JsonObject | None:
+    """Return `{content?, logs?}` without secrets, or None when there is nothing to tell."""
+    told = {**(details or {}), **({"logs": logs} if logs else {})}
+    if size_of(told) > LARGEST_DETAILS:
+        told = {"logs": logs} if logs else {}
+    shown: JsonObject | None = mask(storable(told), secrets) if told else None
+    return shown
 
 
 def _target(spec: ToolSpec, context: CallContext) -> client.Target:

@@ -56,7 +56,7 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
     package = Package.objects.filter(ecosystem=Ecosystem.MCP, name=job.name).first()
     listing = listing_of(
         client.Target(
-            server=request.server,
+            server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
             name=job.name,
             artifact=artifact.artifact if artifact else "",
             env=_values(job.requested_by, request),

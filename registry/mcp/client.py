@@ -13,8 +13,16 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from config.lib.types import JsonObject
-from registry.errors import MissingCredential, ToolTimeout, UnknownExport
-from registry.mcp.failures import tool_error_of
+from registry.errors import (
+    MissingCredential,
+    ToolError,
+    ToolTimeout,
+    ToolUnavailable,
+    UnknownExport,
+    UpstreamError,
+    UpstreamUnreachable,
+)
+from registry.mcp.failures import answer_in, tool_error_of
 from registry.mcp.settings import HttpServer, Server, StdioServer
 from registry.mcp.wire import Wire, open_wire
 from registry.sandbox.stdio import mcp_server
@@ -73,7 +81,7 @@ async def call(
     async def progress(done: float, total: float | None, message: str | None) -> None:
         notes.progress(_progress_note(done, total, message))
 
-    async with _errors_told(target, tool.name), _connected(target, notes, seconds) as client:
+    async with _errors_told(), _connected(target, notes, seconds) as client:
         # Known already: the SDK would list all tools again to learn these two schemas.
         known = types.ListToolsResult(tools=[tool])
         client.session._absorb_tool_listing(known, complete=False)
@@ -90,7 +98,7 @@ async def call(
 async def listing(target: Target, *, notes: Notes) -> Listing:
     """Connect, list the tools and hang up; raises ToolError."""
     problems: list[str] = []
-    async with _errors_told(target, ""), _connected(target, notes, START_SECONDS) as client:
+    async with _errors_told(), _connected(target, notes, START_SECONDS) as client:
         tools = await _tools(client, problems)
         info = client.server_info
         return Listing(
@@ -147,9 +155,11 @@ async def _connected(target: Target, notes: Notes, seconds: float) -> AsyncItera
                 started = True
                 scope.deadline = anyio.current_time() + seconds
                 yield client
-            except (MCPError, ExceptionGroup):
-                if wire is not None and wire.problem is not None:
-                    raise wire.problem from None
+            except (MCPError, ExceptionGroup) as error:
+                if wire is not None and (problem := _below(wire, target)) is not None:
+                    raise problem from error
+                if not started and (answer := answer_in(error)) is not None:
+                    raise _no_server(target, answer) from error
                 raise
     if scope.cancelled_caught:
         raise _late(target, started=started, seconds=seconds)
@@ -194,6 +204,30 @@ def _mode(protocol: str) -> str:
     return protocol if protocol in MODERN_PROTOCOL_VERSIONS else "auto"
 
 
+def _below(wire: Wire, target: Target) -> ToolError | None:
+    """Return what went wrong below MCP, if anything did."""
+    if wire.problem is None and wire.bare_status:
+        return UpstreamError(
+            f"The MCP server {target.name} answered {wire.bare_status}, without saying why.",
+            "Check its address; if it is right, try again later.",
+            http_status=wire.bare_status,
+        )
+    return wire.problem
+
+
+def _no_server(target: Target, error: MCPError) -> ToolError:
+    """Return the error of a greeting that was not answered as MCP wants it."""
+    told = tool_error_of(error)
+    if isinstance(told, ToolTimeout | UpstreamUnreachable | ToolUnavailable):
+        return told
+    unreadable = error.code == types.PARSE_ERROR
+    said = "what it sends cannot be read" if unreadable else error.message.strip(" .")[:500]
+    return UpstreamError(
+        f"{target.name} does not answer as an MCP server does: {said}.",
+        "Check the address or the package, and the arguments that it is started with.",
+    )
+
+
 def _late(target: Target, *, started: bool, seconds: float) -> ToolTimeout:
     if started:
         return ToolTimeout(f"{target.name} did not answer within {seconds:g} seconds.")
@@ -207,12 +241,12 @@ def _progress_note(done: float, total: float | None, message: str | None) -> Jso
 
 
 @asynccontextmanager
-async def _errors_told(target: Target, tool: str) -> AsyncIterator[None]:
+async def _errors_told() -> AsyncIterator[None]:
     """Raise ToolError in place of what the SDK raises."""
     try:
         yield
     except Exception as error:
-        told = tool_error_of(error, tool=tool)
+        told = tool_error_of(error)
         if told is None:
             raise
         raise told from error

@@ -22,7 +22,7 @@ from registry.errors import (
 LONGEST_MESSAGE = 2000
 
 
-def tool_error_of(error: BaseException, *, tool: str) -> ToolError | None:
+def tool_error_of(error: BaseException) -> ToolError | None:
     """Return what an exception of the SDK or the sandbox means; None for a fault of ours.
 
     Of a group the most telling member counts: what the sandbox or the wire said, then what the
@@ -32,9 +32,8 @@ def tool_error_of(error: BaseException, *, tool: str) -> ToolError | None:
     for leaf in leaves:
         if isinstance(leaf, ToolError):
             return leaf
-    for leaf in leaves:
-        if isinstance(leaf, MCPError):
-            return _answered(leaf, tool)
+    if (answer := answer_in(error)) is not None:
+        return _answered(answer)
     for leaf in leaves:
         if isinstance(leaf, ValidationError):
             first = leaf.errors()[0]
@@ -48,6 +47,14 @@ def tool_error_of(error: BaseException, *, tool: str) -> ToolError | None:
     return None
 
 
+def answer_in(error: BaseException) -> MCPError | None:
+    """Return the server's error answer, unless the sandbox or the wire told more."""
+    leaves = list(_leaves(error))
+    if any(isinstance(leaf, ToolError) for leaf in leaves):
+        return None
+    return next((leaf for leaf in leaves if isinstance(leaf, MCPError)), None)
+
+
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
         for inner in error.exceptions:
@@ -56,7 +63,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
         yield error
 
 
-def _answered(error: MCPError, tool: str) -> ToolError:
+def _answered(error: MCPError) -> ToolError:
     said = _short(error.message) or "The server answered with an error."
     match error.code:
         case types.INVALID_PARAMS:
@@ -75,7 +82,7 @@ def _answered(error: MCPError, tool: str) -> ToolError:
                 "Import it again; if that fails too, ask its operator.",
             )
         case types.PARSE_ERROR:
-            return ProtocolViolation(f"The server's answer cannot be read: {said}")
+            return ProtocolViolation("The server's answer cannot be read: it is not JSON-RPC.")
     return ToolFailed(said, mcp_code=error.code)
 
 

@@ -36,11 +36,13 @@ class Wire(httpx2.AsyncBaseTransport):
     """Sends what the SDK sends through the guarded transport.
 
     `problem` is the first thing that went wrong below MCP: the SDK catches some of these.
+    `bare_status` is that of the last answer when it was an error without a word of MCP, else 0.
     """
 
     def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
         self._inner = inner
         self.problem: ToolError | None = None
+        self.bare_status = 0
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send one request; raises ToolError where the server cannot be asked."""
@@ -66,6 +68,9 @@ class Wire(httpx2.AsyncBaseTransport):
                 extensions={"timeout": request.extensions.get("timeout", {})},
             )
         )
+        is_json = response.headers.get("Content-Type", "").startswith("application/json")
+        is_error = response.status_code >= HTTPStatus.BAD_REQUEST
+        self.bare_status = response.status_code if is_error and not is_json else 0
         if (problem := _refusal(request, response)) is not None:
             await response.aclose()
             raise problem
