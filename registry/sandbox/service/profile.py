@@ -145,8 +145,10 @@ def _environment(profile: Profile) -> list[str]:
 def _resource_limits(limits: Limits) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
     data = (limits.memory_mb + DENO_RESERVE_MB) * MB
+    address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,
+        *address,
         "--core=0",
         f"--nproc={limits.threads}",
         f"--nofile={limits.open_files}",
