@@ -15,6 +15,7 @@ from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from config.lib.types import JsonObject, JsonValue
+from registry.media import Media, media_in
 
 
 @dataclass
@@ -61,6 +62,7 @@ class CallCard(Part):
     run_id: str = ""
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
+    media: list[Media] = field(default_factory=list)
     found: Found | None = None
 
 
@@ -182,6 +184,7 @@ class TurnView:
         card.duration_ms = record.get("duration_ms")
         card.run_id = details.get("run_id", card.run_id)
         card.logs = details.get("logs") or []
+        card.media = media_in({"content": record.get("media")})
         if found := details.get("found"):
             card.found = Found(id=f"{card.id}-found", found=found)
         if log := details.get("log"):

@@ -65,6 +65,9 @@ class PackageImportSerializer(serializers.Serializer[Any]):
     ecosystem = serializers.ChoiceField(choices=Ecosystem.choices, default=Ecosystem.NPM.value)
     name = serializers.CharField(max_length=214)
     version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
+    settings = serializers.DictField(
+        required=False, default=None, help_text="What the ecosystem asks for, as of an MCP server."
+    )
 
 
 class JobSerializer(serializers.ModelSerializer[ImportJob]):

@@ -11,10 +11,11 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from config.lib.errors import DomainError
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
-from registry.forms import PackageImportForm
+from registry.forms import McpImportForm, PackageImportForm
 from registry.importing.access import may_change
 from registry.importing.errors import InvalidPackageVersion
-from registry.importing.jobs import import_request
+from registry.importing.jobs import IMPORTERS, import_again, import_request
+from registry.importing.mcp_sources import name_for, request_of, settings_from
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
@@ -53,6 +54,44 @@ def package_import(request: SignedInRequest) -> HttpResponse:
 
 
 @login_required
+@require_http_methods(["GET", "POST"])
+def mcp_import(request: SignedInRequest) -> HttpResponse:
+    """Queue the import of an MCP server and go to its progress."""
+    if request.method == "GET":
+        return redirect("registry:package_list")
+    form = McpImportForm(request.POST, label_suffix="", prefix="mcp")
+    if form.is_valid():
+        given = form.cleaned_data
+        try:
+            settings, version = settings_from(
+                given["server"],
+                arguments=given["arguments"],
+                bearer=given["bearer"],
+                env=given["env"],
+            )
+            job = import_request(
+                ecosystem=Ecosystem.MCP,
+                name=given["name"] or name_for(request_of(settings).server),
+                version=version,
+                settings=settings,
+                user=request.user,
+            )
+        except DomainError as error:
+            form.add_error("server", f"{error.message} {error.hint}")
+        else:
+            return redirect("registry:job_detail", job.pk)
+    return _package_list(request, PackageImportForm(label_suffix=""), mcp_form=form, status=422)
+
+
+@login_required
+@require_POST
+def job_again(request: SignedInRequest, job_id: UUID) -> HttpResponse:
+    """Queue the same import once more and go to its progress."""
+    job = import_again(job_visible_to(request.user, job_id), user=request.user)
+    return redirect("registry:job_detail", job.pk)
+
+
+@login_required
 @require_GET
 def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
     """Show a package: its tools, what it needs, what the import noticed."""
@@ -63,7 +102,8 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "tools": tools_of(package),
         "visible": set(visible.values_list("pk", flat=True)),
         "manifest": pretty(package.manifest) if package.manifest else "",
-        "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
+        "may_refresh": package.ecosystem in IMPORTERS and may_change(package, request.user),
+        "server": package.settings if package.ecosystem == Ecosystem.MCP else None,
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
     }
     return render(request, "registry/package_detail.html", context)
@@ -89,10 +129,15 @@ def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
 
 
 def _package_list(
-    request: SignedInRequest, form: PackageImportForm, *, status: int = 200
+    request: SignedInRequest,
+    form: PackageImportForm,
+    *,
+    mcp_form: McpImportForm | None = None,
+    status: int = 200,
 ) -> HttpResponse:
     context = {
         "form": form,
+        "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],
