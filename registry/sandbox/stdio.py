@@ -89,7 +89,8 @@ async def _receive(
             if message["method"] == "log":
                 on_log(params["level"], params["text"])
             elif (parsed := _parsed(params["message"])) is not None:
-                await incoming.send(parsed)
+                with contextlib.suppress(anyio.BrokenResourceError):  # the client is leaving
+                    await incoming.send(parsed)
 
 
 async def _forward(

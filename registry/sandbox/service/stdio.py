@@ -15,8 +15,8 @@ from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import (
     MAX_LINE_BYTES,
     MAX_LOG_CHARACTERS,
-    MAX_NOTIFICATIONS,
     MAX_STDIO_BYTES,
+    MAX_STDIO_MESSAGES,
     MAX_STRAY_LINES,
     STDIN_SECONDS,
 )
@@ -112,8 +112,8 @@ class _Reader:
             self._stray_line(line)
             return
         self._messages += 1
-        if self._messages > MAX_NOTIFICATIONS:
-            raise Violation(f"more than {MAX_NOTIFICATIONS:,} messages")
+        if self._messages > MAX_STDIO_MESSAGES:
+            raise Violation(f"more than {MAX_STDIO_MESSAGES:,} messages")
         await self._channel.emit(message)
 
     def _stray_line(self, line: bytes) -> None:
