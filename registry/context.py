@@ -49,7 +49,8 @@ class CallContext:
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
     an empty set means that only tools without required scopes may run.
-    `depth` counts how many sequences stand around this call.
+    `depth` counts how many sequences stand around this call, `parent_id` is the invocation of the
+    code around it. `allowed_hosts` is filled in by `invoke`: what review lets the tool reach now.
     """
 
     user: User
@@ -64,6 +65,8 @@ class CallContext:
     turn_id: UUID | None = None
     run_id: UUID | None = None
     run_step_id: UUID | None = None
+    parent_id: UUID | None = None
+    allowed_hosts: tuple[str, ...] = ()
     depth: int = 0
 
     def derive(self, **changes: Any) -> "CallContext":

@@ -53,7 +53,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context)
-        answer = executor_for(spec.kind).execute(spec, checked, context.derive(env=_only(env)))
+        answer = executor_for(spec.kind).execute(spec, checked, _narrowed(context, standing, env))
         details = answer.details
         output = _usable(answer, env)
     except ToolError as problem:
@@ -117,6 +117,12 @@ def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
     return {name: value for name, value in values.items() if value}
 
 
+def _narrowed(context: CallContext, standing: Standing | None, env: JsonObject) -> CallContext:
+    """Leave of the circumstances what this one tool may know, and add what it may reach."""
+    hosts = tuple(standing.allowed_hosts or ()) if standing else ()
+    return context.derive(env=_only(env), allowed_hosts=hosts)
+
+
 def _only(env: JsonObject) -> Callable[..., JsonObject]:
     return lambda names: {name: env[name] for name in names if name in env}
 
@@ -160,6 +166,7 @@ def _record(
         agent_id=context.agent_id,
         turn_id=context.turn_id,
         run_id=context.run_id,
+        parent_id=context.parent_id,
         outcome=Outcome.FAILED if error else Outcome.SUCCEEDED,
         phase=error.phase if error else "execute",
         error_code=error.code if error else "",

@@ -53,6 +53,7 @@ class Standing(NamedTuple):
     import_health: str
     execution_health: str
     required_scopes: list[str]
+    allowed_hosts: list[str] | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
@@ -85,6 +86,7 @@ def standing_of(tool_id: UUID) -> Standing | None:
             "import_health",
             "execution_health",
             "required_scopes",
+            "package__allowed_hosts",
         )
         .order_by("pk")
         .first()

@@ -22,7 +22,7 @@ class ToolSpec:
     """One version of a tool, ready to be shown to a model and run.
 
     It holds no credential, no user and no conversation, so it may be cached and shared.
-    `package` is `{ecosystem, name, version, integrity, artifact}` or None.
+    `package` is `{ecosystem, name, version, integrity, artifact, settings?}` or None.
     """
 
     tool_id: UUID
@@ -73,6 +73,7 @@ def snapshot_of(tool: Tool) -> JsonObject:
             "integrity": package.integrity,
             "artifact": package.artifact,
             "env": package.env,
+            **({"settings": package.settings} if package.settings else {}),
         }
         if package
         else None,

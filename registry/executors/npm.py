@@ -25,6 +25,7 @@ class NpmExecutor:
             arguments=arguments,
             env=env,
             timeout_seconds=spec.timeout_seconds,
+            network=context.allowed_hosts,
             cancel=context.cancel,
         )
         return Output(value=answer.output, details={"logs": answer.logs} if answer.logs else None)

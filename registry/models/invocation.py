@@ -14,6 +14,7 @@ class Caller(models.TextChoices):
     SEQUENCE = "sequence", "Sequence"
     BROWSER = "browser", "Tool page"
     REST = "rest", "REST API"
+    CODE = "code", "Code"
     HEALTH = "health", "Health check"
 
 
@@ -25,7 +26,8 @@ class Outcome(models.TextChoices):
 class Invocation(models.Model):
     """One call, written once when it is over; nobody can change or delete it.
 
-    `agent_id`, `turn_id` and `run_id` name rows of apps above this one and so are plain values.
+    `agent_id`, `turn_id` and `run_id` name rows of apps above this one and so are plain values;
+    `parent_id` is the invocation of the code that made this call, whose row is written later.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -38,6 +40,7 @@ class Invocation(models.Model):
     agent_id = models.UUIDField(null=True, blank=True)
     turn_id = models.UUIDField(null=True, blank=True)
     run_id = models.UUIDField(null=True, blank=True)
+    parent_id = models.UUIDField(null=True, blank=True)
     outcome = models.CharField(max_length=16, choices=Outcome)
     phase = models.CharField(max_length=16, help_text="The phase in which the call ended.")
     error_code = models.CharField(max_length=64, blank=True)
@@ -60,6 +63,11 @@ class Invocation(models.Model):
             models.Index(fields=["user", "-created_at"], name="invocation_user_time"),
             models.Index(fields=["agent_id", "-created_at"], name="invocation_agent_time"),
             models.Index(fields=["-created_at"], name="invocation_time"),
+            models.Index(
+                fields=["parent_id", "created_at"],
+                name="invocation_parent_time",
+                condition=models.Q(parent_id__isnull=False),
+            ),
         ]
         triggers = [append_only("invocation_append_only")]
 

@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.conf import settings
+from django.conf import settings as configuration
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -12,6 +12,9 @@ from registry.models.triggers import notify_change
 class Ecosystem(models.TextChoices):
     BUILTIN = "builtin", "Built in"
     NPM = "npm", "npm"
+    PYPI = "pypi", "PyPI"
+    LOCAL = "local", "Local module"
+    MCP = "mcp", "MCP server"
 
 
 class Tier(models.TextChoices):
@@ -27,7 +30,7 @@ class ReviewStatus(models.TextChoices):
 
 
 class Package(models.Model):
-    """One npm package, or the built-ins, at the version that is in use."""
+    """One package, MCP server or the built-ins, at the version that is in use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     ecosystem = models.CharField(max_length=16, choices=Ecosystem)
@@ -46,6 +49,18 @@ class Package(models.Model):
         blank=True,
         help_text="Variables it declares: [{name, description, required}].",
     )
+    settings = models.JSONField(
+        default=dict,
+        blank=True,
+        help_text="How it is loaded, by ecosystem: a Python module and its tool_config, an MCP "
+        "server's transport and address.",
+    )
+    allowed_hosts = ArrayField(
+        models.CharField(max_length=260),
+        default=list,
+        blank=True,
+        help_text="Hosts its tools may reach: “host”, “host:port” or “*.host”. Empty: no network.",
+    )
     frameworks = ArrayField(models.CharField(max_length=64), default=list, blank=True)
     tier = models.CharField(max_length=16, choices=Tier, default=Tier.MINIMAL)
     downloads = models.PositiveBigIntegerField(
@@ -63,7 +78,11 @@ class Package(models.Model):
         max_length=16, choices=ReviewStatus, default=ReviewStatus.CANDIDATE
     )
     added_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+        configuration.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -15,7 +15,15 @@ from registry.models.triggers import notify_change
 class ToolKind(models.TextChoices):
     BUILTIN = "builtin", "Built in"
     NPM = "npm", "npm package"
+    PYTHON = "python", "Python package"
+    API = "api", "HTTP API"
+    MCP = "mcp", "MCP server"
+    CODE = "code", "Code"
     SEQUENCE = "sequence", "Sequence"
+
+
+DEFINED = (ToolKind.SEQUENCE, ToolKind.API)
+"""Kinds that are made of a definition; the others are code of a package."""
 
 
 class Health(models.TextChoices):
@@ -55,7 +63,7 @@ class Tool(models.Model):
         default=dict, blank=True, help_text="Guidance: {useCase, limitations, examples}."
     )
     definition = models.JSONField(
-        null=True, blank=True, help_text="A sequence's steps (contract: format 1)."
+        null=True, blank=True, help_text="A sequence's steps, or an HTTP API's request."
     )
     required_scopes = ArrayField(models.CharField(max_length=100), default=list, blank=True)
     timeout_seconds = models.PositiveSmallIntegerField(default=30)
@@ -101,12 +109,13 @@ class Tool(models.Model):
             ),
             models.CheckConstraint(
                 condition=models.Q(kind=ToolKind.SEQUENCE, package=None)
-                | (~models.Q(kind=ToolKind.SEQUENCE) & models.Q(package__isnull=False)),
+                | models.Q(kind=ToolKind.API)
+                | (~models.Q(kind__in=DEFINED) & models.Q(package__isnull=False)),
                 name="tool_package_by_kind",
             ),
             models.CheckConstraint(
-                condition=models.Q(kind=ToolKind.SEQUENCE, definition__isnull=False)
-                | (~models.Q(kind=ToolKind.SEQUENCE) & models.Q(definition=None)),
+                condition=models.Q(kind__in=DEFINED, definition__isnull=False)
+                | (~models.Q(kind__in=DEFINED) & models.Q(definition=None)),
                 name="tool_definition_by_kind",
             ),
             models.CheckConstraint(

@@ -9,7 +9,7 @@ import select
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -64,9 +64,16 @@ class LocalSandbox:
         params = {"ecosystem": ecosystem, "name": name, "version": version}
         return Artifact(**self._ask("build", params, seconds=BUILD_SECONDS))
 
-    def describe(self, *, artifact: str) -> Description:
+    def describe(
+        self,
+        *,
+        artifact: str,
+        options: JsonObject | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Description:
         """List the tools of a built package; see `Sandbox.describe`."""
-        found = self._ask("describe", {"artifact": artifact}, seconds=DESCRIBE_SECONDS)
+        params = {"artifact": artifact, "options": options or {}, "env": dict(env or {})}
+        found = self._ask("describe", params, seconds=DESCRIBE_SECONDS)
         return Description(
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
@@ -79,6 +86,8 @@ class LocalSandbox:
         export: str,
         arguments: JsonObject,
         env: Mapping[str, str],
+        options: JsonObject | None = None,
+        network: Sequence[str] = (),
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
@@ -96,6 +105,8 @@ class LocalSandbox:
             "export": export,
             "arguments": arguments,
             "env": dict(env),
+            "options": options or {},
+            "network": list(network),
             "timeout_seconds": timeout_seconds,
         }
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS

@@ -1,6 +1,6 @@
 """What the product asks of a sandbox, and what it gets back."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypedDict
 
@@ -81,8 +81,17 @@ class Sandbox(Protocol):
         """Install a package; `version` may be exact, a range or a tag, and is `latest` if None."""
         ...
 
-    def describe(self, *, artifact: str) -> Description:
-        """List the tools of a built package."""
+    def describe(
+        self,
+        *,
+        artifact: str,
+        options: JsonObject | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> Description:
+        """List the tools of a built package.
+
+        `options` are the package's settings, for languages whose tools depend on them.
+        """
         ...
 
     def call(
@@ -92,12 +101,15 @@ class Sandbox(Protocol):
         export: str,
         arguments: JsonObject,
         env: Mapping[str, str],
+        options: JsonObject | None = None,
+        network: Sequence[str] = (),
         timeout_seconds: float = 30,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
     ) -> CallOutput:
         """Run one tool in a process of its own; `env` is all of the environment it sees.
 
+        `network` lists the hosts it may reach: "host", "host:port" or "*.host"; none by default.
         Raises `CallCancelled` soon after `cancel` is set, when the process is dead.
         """
         ...

@@ -9,11 +9,13 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
 from registry.sandbox.service.engine import Engine
-from registry.sandbox.service.npm import Registry, registry_of_operator
+from registry.sandbox.service.npm import NpmRecipe, registry_of_operator
+from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
 
@@ -69,10 +71,10 @@ def drop_root(uid: int) -> None:
 
 
 async def run(
-    store: Path, registry: Registry, listener: socket.socket, allowed: frozenset[int]
+    store: Path, recipes: Mapping[str, Recipe], listener: socket.socket, allowed: frozenset[int]
 ) -> None:
     """Serve until a signal to stop comes."""
-    serving = asyncio.create_task(serve(Engine(store, registry), listener, allowed))
+    serving = asyncio.create_task(serve(Engine(store, recipes), listener, allowed))
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, serving.cancel)
     with contextlib.suppress(asyncio.CancelledError):
@@ -89,11 +91,12 @@ def main() -> None:
     # First of all: a second service must not touch the store of the first.
     listener = listen(options.socket.absolute())
     lay_out(store, uid)
-    registry = registry_of_operator()
+    # Read now: as the sandboxes' user some of these settings could not be read any more.
+    recipes = {"npm": NpmRecipe(registry_of_operator())}
     if starter == 0:
         drop_root(uid)
     allowed = frozenset({0, starter, uid, *options.allow_uid})
-    asyncio.run(run(store, registry, listener, allowed))
+    asyncio.run(run(store, recipes, listener, allowed))
 
 
 if __name__ == "__main__":

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from registry.sandbox.service import javascript
 from registry.sandbox.service.errors import ServiceError
+from registry.sandbox.service.languages import LANGUAGES, Language
 from registry.sandbox.service.limits import (
     FACTORIES_SECONDS,
     LOAD_SECONDS,
@@ -28,10 +28,16 @@ GUEST_CODES = {
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A built package: its name, as it is imported, and its folder in the store."""
+    """A built package: its name, as it is imported, its folder in the store and its language."""
 
     name: str
     folder: Path
+    language: str = "javascript"
+
+    @property
+    def runs(self) -> Language:
+        """How its processes are started."""
+        return LANGUAGES[self.language]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class CallRequest:
     export: str
     arguments: dict[str, Any]
     environment: dict[str, str] = field(default_factory=dict, repr=False)
+    options: dict[str, Any] = field(default_factory=dict)
+    network: tuple[str, ...] = ()
     seconds: float = 30.0
 
 
@@ -52,9 +60,11 @@ def guest_error(failure: GuestFailure) -> ServiceError:
     return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
 
 
-async def _load(guest: Guest, package: Package, environment: dict[str, str]) -> None:
+async def _load(
+    guest: Guest, package: Package, environment: dict[str, str], options: dict[str, Any]
+) -> None:
     try:
-        params = {"name": package.name, "env": environment}
+        params = {"name": package.name, "env": environment, "options": options}
         await guest.request("load", params, seconds=LOAD_SECONDS)
     except GuestFailure as failure:
         raise guest_error(failure) from failure
@@ -71,10 +81,10 @@ async def call(
     The process is dead when this returns, raises or is cancelled.
     """
     started = time.monotonic()
-    profile = javascript.worker(runtime, package.folder)
+    profile = package.runs.worker(runtime, package.folder, network=request.network)
     seconds = min(request.seconds, MAX_CALL_SECONDS)
     async with await Guest.start(runtime, profile, on_log) as guest:
-        await _load(guest, package, request.environment)
+        await _load(guest, package, request.environment, request.options)
         params = {"export": request.export, "arguments": request.arguments}
         try:
             answer = await guest.request("call", params, seconds=seconds)
@@ -97,14 +107,20 @@ async def call(
     }
 
 
-async def describe(runtime: Runtime, package: Package) -> dict[str, Any]:
+async def describe(
+    runtime: Runtime,
+    package: Package,
+    options: dict[str, Any],
+    environment: dict[str, str],
+) -> dict[str, Any]:
     """List the package's tools in a throw-away process; returns `{tools, problems}`.
 
     Factories are called there, because only calling tells whether one makes a tool; if that hangs
     or kills the process, the tools found before still count.
     """
-    async with await Guest.start(runtime, javascript.worker(runtime, package.folder)) as guest:
-        await _load(guest, package, {})
+    profile = package.runs.worker(runtime, package.folder)
+    async with await Guest.start(runtime, profile) as guest:
+        await _load(guest, package, environment, options)
         try:
             answer = await guest.request("describe", {}, seconds=LOAD_SECONDS)
             found = _description(answer.result)
@@ -153,10 +169,12 @@ def _is_tool(tool: dict[str, Any]) -> bool:
 
 async def warm(runtime: Runtime, package: Package) -> None:
     """Import the package once so that its compiled code is kept; failure costs only time."""
-    profile = javascript.worker(runtime, package.folder, warm=True)
+    if not package.runs.keeps_cache:
+        return
+    profile = package.runs.worker(runtime, package.folder, warm=True)
     async with await Guest.start(runtime, profile) as guest:
         try:
-            await _load(guest, package, {})
+            await _load(guest, package, {}, {})
         except ServiceError:
             return
         await guest.finish(seconds=10.0)

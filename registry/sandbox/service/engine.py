@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -12,8 +12,8 @@ from registry.sandbox.service import calls, selftest
 from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import CALL_SECONDS, MAX_CALL_SECONDS, QUEUE_SECONDS
-from registry.sandbox.service.npm import Registry
 from registry.sandbox.service.process import LogSink
+from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.runtime import Runtime
 
 CALLS_PER_PROCESSOR = 4
@@ -22,9 +22,9 @@ CALLS_PER_PROCESSOR = 4
 class Engine:
     """Answers `status`, `build`, `describe` and `call`; every parameter is checked here."""
 
-    def __init__(self, store: Path, registry: Registry) -> None:
+    def __init__(self, store: Path, recipes: Mapping[str, Recipe]) -> None:
         self._store = store
-        self._builder = Builder(store, registry)
+        self._builder = Builder(store, recipes)
         self._report: selftest.Report | None = None
         self._testing = asyncio.Lock()
         self._running = 0
@@ -85,17 +85,23 @@ class Engine:
         return asdict(await self._builder.build(runtime, ecosystem, name, str(version)))
 
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
-        """Describe the tools of `{artifact}`; returns `{tools, problems}`."""
+        """Describe the tools of `{artifact, options?, env?}`; returns `{tools, problems}`."""
+        options, environment = _object(params, "options"), _environment(params)
         async with self._place() as runtime:
             package = self._builder.package(_text(params, "artifact"))
-            return await calls.describe(runtime, package)
+            return await calls.describe(runtime, package, options, environment)
 
     async def call(self, params: dict[str, Any], on_log: LogSink) -> dict[str, Any]:
-        """Call `{artifact, export, arguments, env, timeout_seconds}` → `{output, duration_ms}`."""
+        """Call `{artifact, export, arguments, env, options, network, timeout_seconds}`.
+
+        Returns `{output, duration_ms}`.
+        """
         request = calls.CallRequest(
             export=_text(params, "export"),
             arguments=_object(params, "arguments"),
             environment=_environment(params),
+            options=_object(params, "options"),
+            network=_texts(params, "network"),
             seconds=_seconds(params),
         )
         async with self._place() as runtime:
@@ -115,6 +121,13 @@ def _object(params: dict[str, Any], name: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ServiceError("invalid_request", f'"{name}" must be an object.')
     return value
+
+
+def _texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
+    values = params.get(name, [])
+    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
+        raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
+    return tuple(values)
 
 
 def _environment(params: dict[str, Any]) -> dict[str, str]:

@@ -7,6 +7,8 @@ from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
 from registry.sandbox.service.profile import DENO, Profile
 from registry.sandbox.service.runtime import Runtime
 
+keeps_cache = True  # a first import leaves compiled code in the artifact
+
 QUIET = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
 
 # `--cached-only --no-remote` keep `import()` from fetching code; `--deny-import` did not.
@@ -22,9 +24,14 @@ PERMISSIONS = (
 
 
 def worker(
-    runtime: Runtime, artifact: Path, *, limits: Limits = CALL_LIMITS, warm: bool = False
+    runtime: Runtime,
+    artifact: Path,
+    *,
+    limits: Limits = CALL_LIMITS,
+    network: tuple[str, ...] = (),
+    warm: bool = False,
 ) -> Profile:
-    """Return the profile that runs a package without network.
+    """Return the profile that runs a package, with no network but the hosts of `network`.
 
     `warm` lets the process write the artifact's cache of compiled code. Later ones get a copy of it
     each: a shared one could be poisoned, and Deno makes no use of one it cannot write to.
@@ -38,6 +45,7 @@ def worker(
         writable=cache if warm else {},
         copied={} if warm else cache,
         environment=QUIET | {"DENO_DIR": "/cache"},
+        egress=network,
     )
 
 

@@ -8,15 +8,24 @@ import hashlib
 import json
 import os
 import re
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+from registry.sandbox.service import javascript
 from registry.sandbox.service.errors import ServiceError, tail
+from registry.sandbox.service.limits import MB
+from registry.sandbox.service.recipes import Resolved, no_space, run_installer
+from registry.sandbox.service.runtime import Runtime
+from registry.sandbox.service.wire import Violation, parse_json
 
 NAME = re.compile(r"(@[a-z0-9~][a-z0-9._~-]{0,100}/)?[a-z0-9~][a-z0-9._~-]{0,200}", re.IGNORECASE)
 # Versions, ranges and tags; no `file:`, `git+…` or addresses.
 VERSION = re.compile(r"[\w.+~^<>=|* -]{1,100}")
+
+MAX_MANIFEST_BYTES = MB
 
 CA_VARIABLES = ("DENO_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "PIP_CERT")
 PASSED_VARIABLES = (
@@ -104,15 +113,6 @@ def write_project(build: Path, name: str, version: str) -> None:
     (build / "entry.mjs").write_text(ENTRY.format(name=name), encoding="utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
-    """What a lock says: the exact version, its integrity and a digest of the whole tree."""
-
-    version: str
-    integrity: str
-    lock_digest: str
-
-
 def read_lock(lock: Path, name: str) -> Resolved:
     """Read Deno's lock file; raises `ServiceError` when a package in it has no integrity."""
     content = json.loads(lock.read_text(encoding="utf-8"))
@@ -174,7 +174,58 @@ def _no_version(missing: str, asked: str, name: str, version: str) -> ServiceErr
     )
 
 
-def no_space(message: str) -> ServiceError:
-    """Return the error for a full disk."""
-    hint = "Free some space, or point SANDBOX_STORE to a larger disk, then try again."
-    return ServiceError("storage_full", message, hint)
+def _manifest(folder: Path, name: str) -> dict[str, Any]:
+    """Read the package's own package.json, which must be a plain file of the build."""
+    path = (folder / "node_modules" / name / "package.json").resolve()
+    message = f"The package.json of {name} cannot be read."
+    refusal = ServiceError("build_failed", message, "Tell the package's author.")
+    if not path.is_relative_to(folder.resolve()) or path.stat().st_size > MAX_MANIFEST_BYTES:
+        raise refusal
+    try:
+        manifest = parse_json(path.read_bytes())
+    except Violation:
+        raise refusal from None
+    if not isinstance(manifest, dict):
+        raise refusal
+    return manifest
+
+
+class NpmRecipe:
+    """npm packages, installed by Deno."""
+
+    language = "javascript"
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+
+    def check_request(self, name: str, version: str) -> None:
+        """Refuse what cannot be a package's name and version."""
+        check_request(name, version)
+
+    def key_parts(self, runtime: Runtime) -> list[str]:
+        """Return what of the runtime an artifact depends on."""
+        return [runtime.deno_version, runtime.machine]
+
+    async def resolve(self, runtime: Runtime, folder: Path, name: str, version: str) -> Resolved:
+        """Write the project and Deno's lock."""
+        write_project(folder, name, version)
+        await self._deno(runtime, ("--lockfile-only",), folder, name, version)
+        return read_lock(folder / "deno.lock", name)
+
+    async def install(self, runtime: Runtime, folder: Path, name: str) -> None:
+        """Install exactly what the lock says, without lifecycle scripts."""
+        await self._deno(runtime, ("--frozen",), folder, name, "the locked version")
+        shutil.rmtree(folder / ".deno")
+
+    def manifest(self, folder: Path, name: str) -> dict[str, Any]:
+        """Return package.json."""
+        return _manifest(folder, name)
+
+    async def _deno(
+        self, runtime: Runtime, arguments: tuple[str, ...], folder: Path, name: str, version: str
+    ) -> None:
+        settings = self._registry
+        profile = javascript.install(arguments, folder, settings.files, settings.variables)
+        finished = await run_installer(runtime, profile, name)
+        if finished.code != 0:
+            raise failure(finished.stderr, name, version)

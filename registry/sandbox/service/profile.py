@@ -31,7 +31,7 @@ class Profile:
     """What one sandbox runs and may see.
 
     Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
-    a copy of the plain files, to write to as it likes.
+    a copy of the plain files, to write to as it likes. `egress` lists the hosts it may reach.
     """
 
     command: tuple[str, ...]
@@ -43,6 +43,7 @@ class Profile:
     environment: Mapping[str, str] = field(default_factory=dict)
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
+    egress: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
