@@ -15,6 +15,8 @@ from registry.sandbox.service.runtime import Runtime
 keeps_cache = False  # modules are compiled while they are installed
 
 UV = "/usr/bin/uv"
+# uv maps its cache and gives each of its threads a large stack.
+UV_RESERVE_MB = 2_048
 # What wheels may rely on beside their own libraries (PEP 600), where the machine has it.
 WHEEL_LIBRARIES = (
     *("libstdc++.so.6", "libgcc_s.so.1", "libm.so.6", "libdl.so.2", "librt.so.1", "libc.so.6"),
@@ -74,6 +76,9 @@ def install(
         "UV_PYTHON": python.path,
         "UV_PYTHON_DOWNLOADS": "never",
         "UV_NO_PROGRESS": "1",
+        "UV_CONCURRENT_DOWNLOADS": "8",
+        "UV_CONCURRENT_INSTALLS": "4",
+        "RAYON_NUM_THREADS": "4",
         "NO_COLOR": "1",
         "HOME": "/home",
     }
@@ -87,7 +92,7 @@ def install(
         folder="/build",
         host_network=True,
         processes=True,
-        reserve_mb=0,
+        reserve_mb=UV_RESERVE_MB,
     )
 
 

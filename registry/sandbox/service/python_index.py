@@ -48,6 +48,9 @@ def index_of_operator(environment: Mapping[str, str] | None = None) -> PythonInd
         if kept:
             # uv reads a list of links with commas between, and of indexes with spaces.
             shown[variable] = ("," if option == LINKS else " ").join(kept)
+    if options.get(EXTRA_INDEXES) and not env.get("UV_EXTRA_INDEX_URL"):
+        # pip takes the best version of all its indexes; uv by itself asks only the first.
+        shown.setdefault("UV_INDEX_STRATEGY", "unsafe-best-match")
     if "UV_DEFAULT_INDEX" in shown:
         shown.pop("UV_INDEX_URL", None)
     if env.get("UV_INDEX"):
@@ -104,7 +107,9 @@ def _reachable(place: str, folders: dict[str, Path]) -> bool:
     path = Path(unquote(parts.path))
     if not path.is_absolute() or not path.is_dir():
         return False
-    folders[str(path)] = path
+    # An index's pages usually lead to files that lie beside it.
+    shown = path.parent if path.name == "simple" else path
+    folders[str(shown)] = shown
     return True
 
 

@@ -6,7 +6,6 @@ content of the package's own `outfitter.json`, where it has one.
 """
 
 import configparser
-import csv
 import json
 from email.message import Message
 from email.parser import HeaderParser
@@ -90,7 +89,8 @@ def _modules(site: Path, folder: Path) -> list[str]:
     """Return the top-level modules that a distribution installed."""
     listed = _text(site, folder / "top_level.txt").split()
     if not listed:
-        listed = [row[0] for row in csv.reader(_text(site, folder / "RECORD").splitlines()) if row]
+        lines = _text(site, folder / "RECORD").splitlines()
+        listed = [line.rpartition(",")[0].rpartition(",")[0] for line in lines]
         listed = [path for path in listed if path.endswith((".py", ".so", ".pyi"))]
     names = dict.fromkeys(path.split("/")[0].split(".")[0] for path in listed)
     return [name for name in names if name.isidentifier()][:100]

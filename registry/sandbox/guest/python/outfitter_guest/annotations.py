@@ -163,10 +163,22 @@ class Schemas:
         return schema | ({"required": needed} if needed else {})
 
     def _union(self, options: tuple[Any, ...]) -> Schema:
-        schemas = [self.of(option) for option in options]
+        """Return the union of the options that JSON can say; raises `Unsupported` for none."""
+        schemas: list[Schema] = []
+        refused: Unsupported | None = None
+        for option in options:
+            try:
+                schema = self.of(option)
+            except Unsupported as error:
+                refused = error
+                continue
+            if schema not in schemas:
+                schemas.append(schema)
+        if refused is not None and all(schema == {"type": "null"} for schema in schemas):
+            raise refused
         if {} in schemas:
             return {}
-        return {"anyOf": schemas}
+        return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
     def _tuple(self, items: tuple[Any, ...]) -> Schema:
         if len(items) == 2 and items[1] is Ellipsis:  # noqa: PLR2004 - tuple[T, ...]

@@ -1,7 +1,6 @@
 """Tools that are plain functions with types and a docstring."""
 
 import inspect
-import typing
 from collections.abc import Callable
 from typing import Any
 
@@ -10,6 +9,7 @@ from .building import built
 from .calling import Answer, Json, run
 from .docstrings import Docstring, read_docstring
 from .dynamic_tool import ToolContext
+from .hints import type_hints
 from .interpolation import interpolated
 
 GIVEN = ("tool_context", "tool_config")
@@ -37,7 +37,7 @@ class FunctionAdapter:
 
     def _hints(self) -> dict[str, Any]:
         try:
-            return typing.get_type_hints(inspect.unwrap(self._function), include_extras=True)
+            return type_hints(inspect.unwrap(self._function))
         except Exception as error:
             raise NoSchema(f"Its annotations cannot be read: {error}") from error
 

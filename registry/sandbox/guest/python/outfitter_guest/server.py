@@ -15,7 +15,7 @@ from .channel import (
     Channel,
     Refusal,
 )
-from .discovery import Catalogue, Entry, entries_of
+from .discovery import Catalogue, entries_of
 from .network import DENIED, watch_network
 from .shims import install_shims
 from .values import NotJson, jsonable
@@ -62,15 +62,12 @@ class Server:
         install_shims()
         options = params.get("options") or {}
         try:
-            self._catalogue = Catalogue(self._entries(options), options)
+            self._catalogue = Catalogue(entries_of(self._folder, options), options)
         except Refusal:
             raise
         except BaseException as error:  # noqa: BLE001 - see above
             raise Refusal(IMPORT_FAILED, _import_text(error)) from error
         return {}
-
-    def _entries(self, options: Json) -> list[Entry]:
-        return entries_of(self._folder, options)
 
     def _describe(self, _params: Json) -> Json:
         return self._loaded().describe()
@@ -85,6 +82,8 @@ class Server:
             raise error.refusal() from None
         if artifacts:
             answer["artifacts"] = artifacts
+        if DENIED:
+            answer["denied_hosts"] = sorted(DENIED)
         return answer
 
     def _loaded(self) -> Catalogue:
