@@ -197,6 +197,7 @@ SPECTACULAR_SETTINGS = {
 TOOL_EXECUTORS = {
     "builtin": "registry.executors.builtin.BuiltinExecutor",
     "npm": "registry.executors.npm.NpmExecutor",
+    "python": "registry.executors.python.PythonExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""

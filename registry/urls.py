@@ -11,5 +11,9 @@ urlpatterns = [
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
+    path(
+        "packages/<uuid:package_id>/settings/", packages.package_settings, name="package_settings"
+    ),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
+    path("jobs/<uuid:job_id>/again/", packages.job_again, name="job_again"),
 ]

@@ -16,7 +16,7 @@ from registry.importing.errors import NoTools
 from registry.importing.matching import Match, match_tools
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
-from registry.models import Package, Tool
+from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import Health, ToolKind, Visibility
 from registry.sandbox.client import sandbox
@@ -55,6 +55,11 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
         raise _without_tools(artifact, description)
     stage(f"Saving {len(matches)} tool{'' if len(matches) == 1 else 's'}")
     return _save(artifact, manifest, description, matches, user)
+
+
+def npm_import_job(job: ImportJob, stage: Stage) -> Imported:
+    """Carry out an import job; see `npm_import`."""
+    return npm_import(name=job.name, version=job.version, user=job.requested_by, stage=stage)
 
 
 def _nameable(description: Description) -> Description:

@@ -58,7 +58,7 @@ class LocalRecipe:
         if not NAME.fullmatch(name):
             message = f'"{name[:80]}" is not the name of a module.'
             raise ServiceError("invalid_package", message, 'Write it as "weather" or "tools.db".')
-        top = name.split(".")[0]
+        top = name.split(".", maxsplit=1)[0]
         if top in sys.stdlib_module_names:
             message = f"{top} is a module of Python's standard library."
             raise ServiceError("invalid_package", message, "Give the module another name.")
@@ -101,9 +101,9 @@ class LocalRecipe:
         return {
             "name": name,
             "description": _summary(source, name),
-            "modules": [name.split(".")[0]],
+            "modules": [name.split(".", maxsplit=1)[0]],
             "entries": [{"module": name, "attribute": ""}],
-            "outfitter": read_own(source, source / name.split(".")[0] / OWN),
+            "outfitter": read_own(source, source / name.split(".", maxsplit=1)[0] / OWN),
         }
 
     def _source(self, name: str) -> Path:
@@ -116,7 +116,7 @@ class LocalRecipe:
             message = f"User {os.geteuid()} cannot read {SETTING} ({self._folder})."
             hint = "Let that user read the folder, or move it to one that all users can read."
             raise ServiceError("sandbox_unavailable", message, hint)
-        top = self._folder / name.split(".")[0]
+        top = self._folder / name.split(".", maxsplit=1)[0]
         for path in (top, top.with_suffix(".py")):
             if path.exists() and path.resolve().is_relative_to(self._folder):
                 return path

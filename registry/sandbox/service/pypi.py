@@ -16,7 +16,9 @@ from registry.sandbox.service.python_manifest import installed_manifest, write_e
 from registry.sandbox.service.recipes import Resolved
 from registry.sandbox.service.runtime import Runtime
 
-NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?(?:\[[A-Za-z0-9._,-]{1,100}\])?")
+NAME = re.compile(
+    r"[A-Za-z0-9](?:[A-Za-z0-9._-]{0,198}[A-Za-z0-9])?(?:\[[A-Za-z0-9._,-]{1,100}\])?"
+)
 NEWEST = ("", "latest")
 
 

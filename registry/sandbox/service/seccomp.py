@@ -110,9 +110,7 @@ def _no_namespaces(*, processes: bool) -> Program:
     ]
 
 
-def instructions(
-    families: tuple[int, ...], machine: str, *, processes: bool = False
-) -> Program:
+def instructions(families: tuple[int, ...], machine: str, *, processes: bool = False) -> Program:
     """Return the filter for one machine type; KeyError when there is no table for it."""
     architecture = ARCHITECTURES[machine]
     numbers = architecture.numbers

@@ -47,17 +47,22 @@ async def lock(
 ) -> str:
     """Resolve requirements in `folder` and return the lock; `asked` is (name, version)."""
     (folder / WANTED).write_text(requirements, encoding="utf-8")
-    arguments = ("compile", WANTED, "--output-file", LOCK, "--generate-hashes")
-    arguments += ("--only-binary", ":all:", "--no-header", "--no-annotate")
+    arguments = (
+        *("compile", WANTED, "--output-file", LOCK, "--generate-hashes"),
+        *("--only-binary", ":all:", "--no-header", "--no-annotate"),
+    )
     await _run(runtime, index, folder, arguments, asked)
     return (folder / LOCK).read_text(encoding="utf-8")
 
 
 async def install(runtime: Runtime, index: PythonIndex, folder: Path, name: str) -> None:
     """Install into `folder/site` exactly what the lock there says."""
-    arguments = ("install", "--requirements", LOCK, "--require-hashes", "--no-deps")
-    arguments += ("--only-binary", ":all:", "--compile-bytecode", "--link-mode", "copy")
-    await _run(runtime, index, folder, (*arguments, "--target", f"/build/{SITE}"), (name, ""))
+    arguments = (
+        *("install", "--requirements", LOCK, "--require-hashes", "--no-deps"),
+        *("--only-binary", ":all:", "--compile-bytecode", "--link-mode", "copy"),
+        *("--target", f"/build/{SITE}"),
+    )
+    await _run(runtime, index, folder, arguments, (name, ""))
 
 
 async def _run(

@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 
-from outfitter_guest.channel import Channel  # noqa: E402 - it lies beside this file
-from outfitter_guest.server import Server  # noqa: E402
+from outfitter_guest.channel import Channel
+from outfitter_guest.server import Server
 
 # Only the guest's own package stays importable from here, and it is loaded already.
 sys.path.pop()

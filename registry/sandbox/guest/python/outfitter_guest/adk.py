@@ -4,7 +4,7 @@ import enum
 from typing import Any
 
 
-class Type(str, enum.Enum):
+class Type(enum.StrEnum):
     """The types of a schema, spelled as the original spells them."""
 
     TYPE_UNSPECIFIED = "TYPE_UNSPECIFIED"

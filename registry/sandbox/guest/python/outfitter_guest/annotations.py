@@ -50,7 +50,8 @@ SETS = (set, frozenset, collections.abc.Set)
 MAPPINGS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 UNIONS = (Union, types.UnionType)
 WRAPPERS = tuple(
-    getattr(typing, name) for name in ("Required", "NotRequired", "ReadOnly", "Final")
+    getattr(typing, name)
+    for name in ("Required", "NotRequired", "ReadOnly", "Final")
     if hasattr(typing, name)
 )
 
@@ -140,9 +141,7 @@ class Schemas:
         fields = [field for field in dataclasses.fields(cls) if field.init]
         missing = dataclasses.MISSING
         defaults = {f.name: f.default for f in fields if f.default is not missing}
-        required = [
-            f.name for f in fields if f.default is missing and f.default_factory is missing
-        ]
+        required = [f.name for f in fields if f.default is missing and f.default_factory is missing]
         return self._fields(cls, defaults, required, [field.name for field in fields])
 
     def _fields(
@@ -167,6 +166,8 @@ class Schemas:
         schemas: list[Schema] = []
         refused: Unsupported | None = None
         for option in options:
+            if option in (bytes, bytearray) and str in options:
+                continue
             try:
                 schema = self.of(option)
             except Unsupported as error:

@@ -18,7 +18,6 @@ from .channel import BAD_INPUT, Refusal
 SETS: dict[Any, type] = {set: set, frozenset: frozenset, collections.abc.Set: set}
 
 READERS: dict[Any, Callable[[Any], Any]] = {
-    float: lambda value: float(value) if isinstance(value, int) else value,
     bytes: base64.b64decode,
     datetime.datetime: datetime.datetime.fromisoformat,
     datetime.date: datetime.date.fromisoformat,
@@ -87,7 +86,8 @@ def _instance(cls: Any, value: Any) -> Any:
     if typing.is_typeddict(cls) and isinstance(value, dict):
         return _fields(cls, value)
     if dataclasses.is_dataclass(cls) and isinstance(value, dict):
-        return cls(**_fields(cls, value))
+        made: Any = cls
+        return made(**_fields(cls, value))
     return value
 
 
@@ -105,7 +105,7 @@ def _either(options: tuple[Any, ...], value: Any) -> Any:
             continue
         try:
             return _build(option, value)
-        except Exception as error:  # noqa: BLE001 - the next option may fit
+        except Exception as error:
             first = first or error
     if first is not None:
         raise first

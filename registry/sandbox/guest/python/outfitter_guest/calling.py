@@ -24,7 +24,11 @@ class GuestTool(Protocol):
 
 
 class NotOffered(Exception):
-    """The tool does not offer itself with the present configuration."""
+    """The tool `name` does not offer itself with the present configuration."""
+
+    def __init__(self, reason: str, name: str) -> None:
+        self.name = name
+        super().__init__(reason)
 
 
 async def settled(value: Any) -> Any:

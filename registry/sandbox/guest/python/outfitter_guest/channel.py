@@ -56,8 +56,10 @@ class Channel:
         os.dup2(2, 1)
         channel = cls(source, target)
         sys.stdin = io.StringIO()
-        sys.stdout = sys.__stdout__ = _LogStream(channel, "log")
-        sys.stderr = sys.__stderr__ = _LogStream(channel, "error")
+        sys.stdout = _LogStream(channel, "log")
+        sys.stderr = _LogStream(channel, "error")
+        # Python keeps its first streams under these names; they must not be a way around.
+        vars(sys).update(__stdout__=sys.stdout, __stderr__=sys.stderr, __stdin__=sys.stdin)
         logging.basicConfig(level=logging.INFO, handlers=[_LogHandler(channel)])
         return channel
 
@@ -87,8 +89,8 @@ class Channel:
 class _LogStream(io.TextIOBase, TextIO):
     """A text stream of which every line becomes a log line."""
 
-    encoding = "utf-8"  # type: ignore[assignment]
-    errors = "backslashreplace"  # type: ignore[assignment]
+    encoding = "utf-8"
+    errors = "backslashreplace"
 
     def __init__(self, channel: Channel, level: str) -> None:
         super().__init__()
@@ -154,5 +156,5 @@ class _LogHandler(logging.Handler):
         level = next((name for least, name in LEVELS if record.levelno >= least), "debug")
         try:
             self._channel.log(level, self.format(record))
-        except Exception:  # noqa: BLE001 - as every handler of `logging` does
+        except Exception:
             self.handleError(record)

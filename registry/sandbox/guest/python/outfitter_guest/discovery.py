@@ -13,7 +13,7 @@ from .calling import GuestTool, Json, NotOffered, run
 from .channel import IMPORT_FAILED, UNKNOWN_EXPORT, Refusal
 from .dynamic import DynamicAdapter, is_dynamic, refuse
 from .functions import FunctionAdapter
-from .langchain import LangChainAdapter, is_langchain
+from .langchain import LangChainAdapter, is_langchain, is_langchain_class
 
 LISTS = ("tools", "TOOLS")
 FACTORY = "get_tools"
@@ -61,9 +61,9 @@ class Catalogue:
                 tool = adapter(name, value, self._options)
                 described = tool.describe()
             except NotOffered as error:
-                unavailable.append({"export": name, "reason": str(error)})
+                unavailable.append({"export": error.name, "reason": str(error)})
                 continue
-            except Exception as error:  # noqa: BLE001 - one tool's fault is not the others'
+            except Exception as error:
                 self._problem(name, str(error) or type(error).__name__)
                 continue
             if tool.export in names:
@@ -85,7 +85,7 @@ class Catalogue:
             try:
                 tool = adapter(name, value, self._options)
             except NotOffered as error:
-                if name == export or getattr(value, "tool_name", None) == export:
+                if export in (name, error.name):
                     raise refuse(error, export) from error
                 continue
             except Exception:
@@ -119,7 +119,9 @@ class Catalogue:
             yield found
         else:
             kind = type(value).__name__
-            raise Refusal(IMPORT_FAILED, f"“{attribute}” of {module.__name__} is a {kind}, no tool.")
+            raise Refusal(
+                IMPORT_FAILED, f"“{attribute}” of {module.__name__} is a {kind}, no tool."
+            )
 
     def _of_module(self, module: ModuleType) -> Iterator[Candidate]:
         """Yield the classes and objects; plain functions only where nothing else is a tool."""
@@ -128,7 +130,7 @@ class Catalogue:
             yield from found
             return
         for name, value in _public(module):
-            if inspect.isfunction(inspect.unwrap(value)) if callable(value) else False:
+            if callable(value) and inspect.isfunction(inspect.unwrap(value)):
                 yield name, value, FunctionAdapter
 
     def _declared(self, module: ModuleType) -> Iterator[Candidate]:
@@ -153,7 +155,7 @@ class Catalogue:
     def _of_factory(self, name: str, factory: Any) -> Iterator[Candidate]:
         try:
             made = run(factory)
-        except Exception as error:  # noqa: BLE001 - told, and the rest still counts
+        except Exception as error:
             self._problem(f"{name}()", str(error) or type(error).__name__)
             return
         if isinstance(made, list | tuple | dict):
@@ -176,7 +178,7 @@ class Catalogue:
 def _candidate(name: str, value: Any) -> Candidate | None:
     if is_dynamic(value):
         return name, value, DynamicAdapter
-    if is_langchain(value):
+    if is_langchain(value) or is_langchain_class(value):
         return name, value, LangChainAdapter
     if inspect.isfunction(value):
         return name, value, FunctionAdapter
@@ -185,9 +187,7 @@ def _candidate(name: str, value: Any) -> Candidate | None:
 
 def _is_own_class(value: Any, module: ModuleType) -> bool:
     """Tell whether a class is the module's own and can be made."""
-    return (
-        isinstance(value, type) and not inspect.isabstract(value) and _is_own(value, module)
-    )
+    return isinstance(value, type) and not inspect.isabstract(value) and _is_own(value, module)
 
 
 def _is_own(value: Any, module: ModuleType) -> bool:

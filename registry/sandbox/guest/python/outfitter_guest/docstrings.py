@@ -63,8 +63,7 @@ def _block(lines: list[str], index: int, *, numpy: bool) -> tuple[list[str], int
     start = index
     while index < len(lines):
         line = lines[index]
-        ends = bool(line) and not line[0].isspace() if not numpy else bool(_section(lines, index)[0])
-        if ends:
+        if _section(lines, index)[0] or (not numpy and line and not line[0].isspace()):
             break
         index += 1
     return lines[start:index], index

@@ -35,6 +35,7 @@ class DynamicAdapter:
     """One dynamic tool, made of its class (or found as an object)."""
 
     def __init__(self, name: str, made_of: Any, options: Json) -> None:
+        self._name = name
         self._options = options
         self._missing: set[str] = set()
         self._config = interpolated(options.get("tool_config") or {}, self._missing)
@@ -66,14 +67,16 @@ class DynamicAdapter:
                 f"{'.'.join(map(str, item['loc'])) or 'tool_config'}: {item['msg']}"
                 for item in details(include_input=False, include_url=False)
             )
-            raise NotOffered(f"Its configuration does not fit: {told}.{self._unset()}") from error
+            reason = f"Its configuration does not fit: {told}.{self._unset()}"
+            raise NotOffered(reason, self._name) from error
 
     def _declared(self) -> Any:
         declaration = self._tool._get_declaration()
         if declaration is None:
             reason = str(getattr(self._tool, "unavailable_reason", "") or "")
             said = reason or "It does not offer itself with the present configuration."
-            raise NotOffered(f"{said}{self._unset()}")
+            name = getattr(self._tool, "tool_name", None)
+            raise NotOffered(f"{said}{self._unset()}", str(name or self._name))
         return declaration
 
     def _unset(self) -> str:

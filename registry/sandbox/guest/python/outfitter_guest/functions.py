@@ -130,6 +130,6 @@ def _output(annotation: Any) -> Json | None:
     schemas = Schemas()
     try:
         schema = schemas.of(annotation) if annotation is not None else {}
-    except Exception:  # noqa: BLE001 - it is only told where it can be told
+    except Exception:
         return None
     return schema if schema and not schemas.definitions else None

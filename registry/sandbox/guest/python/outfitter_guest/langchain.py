@@ -1,9 +1,11 @@
 """Tools that are LangChain objects, known by their shape."""
 
+import inspect
 from typing import Any
 
 from .adk_schema import json_schema
 from .calling import Answer, Json, run
+from .interpolation import interpolated
 
 
 def is_langchain(value: Any) -> bool:
@@ -17,11 +19,21 @@ def is_langchain(value: Any) -> bool:
     )
 
 
+def is_langchain_class(value: Any) -> bool:
+    """Tell whether a class makes such objects."""
+    fields = getattr(value, "model_fields", None)
+    if not isinstance(value, type) or not isinstance(fields, dict) or inspect.isabstract(value):
+        return False
+    return {"name", "description", "args_schema"} <= fields.keys() and hasattr(value, "_run")
+
+
 class LangChainAdapter:
-    """One LangChain tool."""
+    """One LangChain tool, or one made of a class with the package's configuration."""
 
     def __init__(self, name: str, tool: Any, options: Json) -> None:
-        self._tool = tool
+        if isinstance(tool, type):
+            tool = tool(**interpolated(options.get("tool_config") or {}, set()))
+        self._tool: Any = tool
         self._options = options
         self.export = str(tool.name)
         self.aliases = [name] if name != self.export else []
@@ -52,7 +64,7 @@ def _overrides(tool: Any) -> bool:
 def _schema(tool: Any) -> Json:
     """Return the schema of what the caller fills: injected arguments are left out."""
     for attribute in ("tool_call_schema", "args_schema"):
-        found = getattr(tool, attribute, None)
+        found: Any = getattr(tool, attribute, None)
         if isinstance(found, dict):
             return json_schema(found)
         if hasattr(found, "model_json_schema") or hasattr(found, "schema"):

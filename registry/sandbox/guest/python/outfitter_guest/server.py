@@ -47,7 +47,7 @@ class Server:
             answer = {"result": self._methods[request["method"]](request.get("params") or {})}
         except Refusal as refusal:
             answer = {"error": _error(refusal.code, str(refusal))}
-        except BaseException as error:  # noqa: BLE001 - a package may raise anything, even to exit
+        except BaseException as error:
             answer = {"error": _error(TOOL_FAILED, error_text(error))}
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(Exception):
@@ -65,7 +65,7 @@ class Server:
             self._catalogue = Catalogue(entries_of(self._folder, options), options)
         except Refusal:
             raise
-        except BaseException as error:  # noqa: BLE001 - see above
+        except BaseException as error:
             raise Refusal(IMPORT_FAILED, _import_text(error)) from error
         return {}
 
@@ -103,7 +103,7 @@ def error_text(error: BaseException) -> str:
     """Say what an exception says; its type stands in front where the words alone mislead."""
     try:
         said = str(error)
-    except BaseException:  # noqa: BLE001 - the exception's class is the package's own
+    except BaseException:
         said = "The error cannot be shown."
     name = type(error).__name__
     if isinstance(error, SystemExit):

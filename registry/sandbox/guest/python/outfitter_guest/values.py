@@ -37,7 +37,7 @@ class NotJson(Exception):
         return Refusal(BAD_OUTPUT, f"The tool's answer holds {self.what}{where}, which is no JSON.")
 
 
-def jsonable(value: Any, path: str = "$", depth: int = 0) -> Any:  # noqa: PLR0912 - one test a kind
+def jsonable(value: Any, path: str = "$", depth: int = 0) -> Any:
     """Return the value as JSON has it; raises `NotJson`."""
     if depth > MAX_DEPTH:
         raise NotJson("more levels than are taken", path)
