@@ -209,6 +209,7 @@ TOOL_EXECUTORS = {
     "builtin": "registry.executors.builtin.BuiltinExecutor",
     "npm": "registry.executors.npm.NpmExecutor",
     "mcp": "registry.executors.mcp.McpExecutor",
+    "python": "registry.executors.python.PythonExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""

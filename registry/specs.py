@@ -42,6 +42,7 @@ class ToolSpec:
     definition: JsonObject | None
     package: JsonObject | None
     env: tuple[EnvVariable, ...]
+    raw_string_args: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -63,6 +64,8 @@ def snapshot_of(tool: Tool) -> JsonObject:
         "output_schema": tool.output_schema,
         "ai_agent": tool.ai_agent,
         "required_scopes": sorted(tool.required_scopes),
+        # Left out where there are none, so that older versions keep their digests.
+        **({"raw_string_args": sorted(tool.raw_string_args)} if tool.raw_string_args else {}),
         "timeout_seconds": tool.timeout_seconds,
         "export_name": tool.export_name,
         "definition": tool.definition,
@@ -99,5 +102,6 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
             )
             for item in env
         ),
+        raw_string_args=frozenset(snapshot.pop("raw_string_args", ())),
         **{**snapshot, "required_scopes": frozenset(snapshot["required_scopes"])},
     )

@@ -24,14 +24,9 @@ from registry.importing.errors import (
     InvalidPackageVersion,
     QueueUnavailable,
 )
-from registry.importing.mcp_sources import (
-    check_name,
-    check_source,
-    request_again,
-    request_of,
-)
+from registry.importing.mcp_sources import checked_mcp
 from registry.importing.npm import Imported, Stage
-from registry.mcp.settings import StdioServer
+from registry.importing.python_requests import PYTHON, canonical_name, checked_python
 from registry.models import ImportJob, Package
 from registry.models.job import JobStatus
 from registry.models.package import Ecosystem
@@ -42,6 +37,8 @@ TASK = "registry.run_import"
 IMPORTERS = {
     Ecosystem.NPM: "registry.importing.npm.npm_import_job",
     Ecosystem.MCP: "registry.importing.mcp.mcp_import",
+    Ecosystem.PYPI: "registry.importing.python.python_import",
+    Ecosystem.LOCAL: "registry.importing.python.python_import",
 }
 """Ecosystem → dotted path of `(job, stage) → Imported`, imported at its first use."""
 
@@ -71,11 +68,11 @@ def import_request(
     `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
     ecosystem asks for; without them those of the package that is here. A job that is not `queued`
     is left for the caller to run. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
-    PackageExists and PackageNotYours.
+    PackageExists, NotAllowed and PackageNotYours.
     """
-    name, version = name.strip(), version.strip()
+    name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
-    settings = _checked(ecosystem, name, version, settings, package)
+    settings = _checked(ecosystem, name, version, settings, package, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {
@@ -114,7 +111,7 @@ def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:
         told(text)
 
     try:
-        imported = import_string(IMPORTERS[job.ecosystem])(job, stage)
+        imported = import_string(IMPORTERS[Ecosystem(job.ecosystem)])(job, stage)
     except DomainError as error:
         _end(job, error=error)
     except Exception as error:  # the boundary of a job: whatever happens, the job must end
@@ -137,15 +134,24 @@ def import_again(job: ImportJob, *, user: User | None) -> ImportJob:
 
 
 def _checked(
-    ecosystem: str, name: str, version: str, settings: JsonObject | None, package: Package | None
+    ecosystem: str,
+    name: str,
+    version: str,
+    settings: JsonObject | None,
+    package: Package | None,
+    user: User | None,
 ) -> JsonObject:
     """Check a request and return its settings, in full."""
     if ecosystem == Ecosystem.NPM:
         _check_npm(name, version)
         return {}
+    if ecosystem in PYTHON:
+        return checked_python(ecosystem, name, version, settings, package, user)
     if ecosystem == Ecosystem.MCP:
-        return _checked_mcp(name, version, settings, package)
-    raise InvalidInput(f"Packages of “{ecosystem}” cannot be imported.", "Choose npm or mcp.")
+        return checked_mcp(name, version, settings, package)
+    raise InvalidInput(
+        f"Packages of “{ecosystem}” cannot be imported.", "Choose npm, pypi, local or mcp."
+    )
 
 
 def _check_npm(name: str, version: str) -> None:
@@ -153,22 +159,6 @@ def _check_npm(name: str, version: str) -> None:
         raise InvalidPackageName(f"“{name[:80]}” is not the name of an npm package.")
     if not _NPM_VERSION.fullmatch(version):
         raise InvalidPackageVersion(f"“{version[:80]}” is not a version of an npm package.")
-
-
-def _checked_mcp(
-    name: str, version: str, settings: JsonObject | None, package: Package | None
-) -> JsonObject:
-    check_name(name)
-    if not _NPM_VERSION.fullmatch(version):
-        raise InvalidPackageVersion(f"“{version[:80]}” is not a version.")
-    if package is not None and settings is None:
-        return request_again(package).settings
-    request = request_of(settings)
-    if isinstance(request.server, StdioServer) and request.server.ecosystem == Ecosystem.NPM:
-        _check_npm(request.server.package, version)
-    if package is not None:
-        check_source(package, request.server)
-    return request.settings
 
 
 def _enqueue(job: ImportJob) -> None:

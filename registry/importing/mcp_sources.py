@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject, JsonValue
-from registry.importing.errors import InvalidPackageName, PackageExists
+from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageExists
 from registry.mcp.settings import (
     VARIABLE,
     HttpServer,
@@ -24,6 +24,7 @@ ENV = "env"
 
 MOST_VARIABLES = 50
 _NAME = re.compile(r"[A-Za-z0-9@][\w@./:~+-]{0,213}", re.ASCII)
+_VERSION = re.compile(r"[\w^~<>=!*.+| -]{0,64}", re.ASCII)
 _PACKAGE = re.compile(r"(npm|pypi):(@?[^@\s=]+)(?:@|==)?(\S*)")
 
 
@@ -86,6 +87,24 @@ def settings_from(
         raise InvalidInput("A server at an address takes no arguments.", "Leave them out.")
     signing = {"auth": {"type": "bearer", ENV: bearer}} if bearer else {}
     return {"transport": "http", "url": source, **signing, **variables}, ""
+
+
+def checked_mcp(
+    name: str, version: str, settings: JsonObject | None, package: Package | None
+) -> JsonObject:
+    """Check a request and return its settings; without any, those of the package that is here.
+
+    Raises InvalidInput, InvalidPackageName, InvalidPackageVersion and PackageExists.
+    """
+    check_name(name)
+    if not _VERSION.fullmatch(version):
+        raise InvalidPackageVersion(f"“{version[:80]}” is not a version.")
+    if package is not None and settings is None:
+        return request_again(package).settings
+    request = request_of(settings)
+    if package is not None:
+        check_source(package, request.server)
+    return request.settings
 
 
 def name_for(server: Server) -> str:

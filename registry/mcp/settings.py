@@ -14,6 +14,7 @@ HEADER = r"^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$"
 RESERVED_HEADERS = re.compile(
     r"host|content-.*|transfer-encoding|connection|accept.*|mcp-.*|cookie|upgrade|te|trailer"
 )
+PACKAGE = r"^@?[A-Za-z0-9~][A-Za-z0-9._~/\[\],-]*$"
 SCHEMES = ("http", "https")
 
 
@@ -84,7 +85,7 @@ class StdioServer(_Shape):
 
     transport: Literal["stdio"]
     ecosystem: Literal["npm", "pypi"]
-    package: Annotated[str, Field(min_length=1, max_length=214)]
+    package: Annotated[str, Field(min_length=1, max_length=214, pattern=PACKAGE)]
     command: Annotated[str, Field(max_length=200)] = ""
     args: Annotated[
         list[Annotated[str, Field(max_length=4096), AfterValidator(_checked_argument)]],

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry import errors
 from registry.errors import (
     CallCancelled,
@@ -32,6 +32,7 @@ from registry.sandbox.contract import (
     LogSink,
     Sandbox,
     ToolDescription,
+    UnavailableTool,
 )
 from registry.sandbox.paths import service_uids, short_address, socket_path
 
@@ -77,6 +78,7 @@ class LocalSandbox:
         return Description(
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
+            unavailable=tuple(UnavailableTool(**item) for item in found["unavailable"]),
         )
 
     def call(
@@ -111,7 +113,9 @@ class LocalSandbox:
         }
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
         answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
-        return CallOutput(answer["output"], tuple(logs), answer["duration_ms"])
+        return CallOutput(
+            answer["output"], tuple(logs), answer["duration_ms"], tuple(answer["artifacts"])
+        )
 
     def status(self) -> JsonObject:
         """Return the service's state; see `Sandbox.status`."""
@@ -228,7 +232,13 @@ def _tool_description(tool: JsonObject) -> ToolDescription:
         description=tool["description"],
         input_schema=tool["inputSchema"],
         output_schema=tool.get("outputSchema"),
+        raw_string_args=_names(tool.get("rawStringArgs")),
+        required_scopes=_names(tool.get("requiredScopes")),
     )
+
+
+def _names(value: JsonValue) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, list) else ()
 
 
 def _family(parent: type[ToolError]) -> Iterator[type[ToolError]]:

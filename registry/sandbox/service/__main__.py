@@ -14,7 +14,12 @@ from pathlib import Path
 
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
 from registry.sandbox.service.engine import Engine
+from registry.sandbox.service.interpreter import place_interpreter
+from registry.sandbox.service.local import LocalRecipe, tools_folder
 from registry.sandbox.service.npm import NpmRecipe, registry_of_operator
+from registry.sandbox.service.pypi import PypiRecipe
+from registry.sandbox.service.python import compile_guest
+from registry.sandbox.service.python_index import index_of_operator
 from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
@@ -91,8 +96,15 @@ def main() -> None:
     # First of all: a second service must not touch the store of the first.
     listener = listen(options.socket.absolute())
     lay_out(store, uid)
+    place_interpreter(store, uid)
+    compile_guest(store)
     # Read now: as the sandboxes' user some of these settings could not be read any more.
-    recipes = {"npm": NpmRecipe(registry_of_operator())}
+    index = index_of_operator()
+    recipes: dict[str, Recipe] = {
+        "npm": NpmRecipe(registry_of_operator()),
+        "pypi": PypiRecipe(index),
+        "local": LocalRecipe(index, tools_folder()),
+    }
     if starter == 0:
         drop_root(uid)
     allowed = frozenset({0, starter, uid, *options.allow_uid})

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from registry.sandbox.service.artifacts import saved_artifacts
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.languages import LANGUAGES, Language
 from registry.sandbox.service.limits import (
@@ -17,12 +18,14 @@ from registry.sandbox.service.process import Guest, GuestFailure, LogSink, out_o
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wording import MEMORY_REFUSED, readable
 
-# The codes of `guest/worker.mjs`.
+# The codes of `guest/worker.mjs` and of `guest/python/outfitter_guest/channel.py`.
 GUEST_CODES = {
     -32000: "tool_failed",
     -32001: "import_broken",
     -32002: "unknown_export",
     -32003: "output_rejected",
+    -32004: "input_rejected",
+    -32005: "tool_unavailable",
 }
 
 
@@ -76,7 +79,7 @@ async def _load(
 async def call(
     runtime: Runtime, package: Package, request: CallRequest, on_log: LogSink
 ) -> dict[str, Any]:
-    """Call one tool; returns `{output, duration_ms}`.
+    """Call one tool; returns `{output, artifacts, duration_ms}`.
 
     The process is dead when this returns, raises or is cancelled.
     """
@@ -93,7 +96,8 @@ async def call(
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
             raise ServiceError("tool_timeout", message, during="call") from None
-    if answer.size > MAX_OUTPUT_BYTES:
+    artifacts = saved_artifacts(answer.result)
+    if answer.size - artifacts.size > MAX_OUTPUT_BYTES:
         size = f"{answer.size / (1 << 20):.1f} MB"
         message = f"{request.export} answered with {size}; at most 1 MB is taken."
         raise ServiceError("output_too_large", message, "Ask the tool for less at a time.")
@@ -103,6 +107,7 @@ async def call(
         )
     return {
         "output": answer.result["output"],
+        "artifacts": artifacts.files,
         "duration_ms": round((time.monotonic() - started) * 1000),
     }
 
@@ -113,7 +118,7 @@ async def describe(
     options: dict[str, Any],
     environment: dict[str, str],
 ) -> dict[str, Any]:
-    """List the package's tools in a throw-away process; returns `{tools, problems}`.
+    """List the package's tools in a throw-away process; returns `{tools, problems, unavailable}`.
 
     Factories are called there, because only calling tells whether one makes a tool; if that hangs
     or kills the process, the tools found before still count.
@@ -139,7 +144,8 @@ async def describe(
         except (GuestFailure, ServiceError, TimeoutError):
             text = "Calling it to see whether it makes a tool ended the process."
             made = {"tools": [], "problems": [{"export": ", ".join(factories), "message": text}]}
-    return {key: [*found[key], *made[key]] for key in ("tools", "problems")}
+            made["unavailable"] = []
+    return {key: [*found[key], *made[key]] for key in found}
 
 
 def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
@@ -151,7 +157,11 @@ def _description(result: Any) -> dict[str, list[dict[str, Any]]]:
         {"export": str(item.get("export")), "message": readable(str(item.get("message")))}
         for item in _objects(result.get("problems"))
     ]
-    return {"tools": tools, "problems": problems}
+    unavailable = [
+        {"export": str(item.get("export")), "reason": readable(str(item.get("reason")))}
+        for item in _objects(result.get("unavailable"))
+    ]
+    return {"tools": tools, "problems": problems, "unavailable": unavailable}
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

@@ -51,4 +51,5 @@ class Limits:
 CALL_LIMITS = Limits()
 SERVER_LIMITS = Limits(cpu_seconds=60)
 PYTHON_LIMITS = Limits(address_mb=1024)
+PYTHON_SERVER_LIMITS = Limits(cpu_seconds=60, address_mb=2048)
 BUILD_LIMITS = Limits(cpu_seconds=120, memory_mb=1024, open_files=4096, file_mb=256, tmp_mb=16)

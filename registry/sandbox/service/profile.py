@@ -32,6 +32,8 @@ class Profile:
 
     Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
     a copy of the plain files, to write to as it likes. `egress` lists the hosts it may reach.
+    `reserve_mb` is address space that the program takes beside the memory it may use; `processes`
+    lets it start others, which only an installer needs.
     """
 
     command: tuple[str, ...]
@@ -44,6 +46,8 @@ class Profile:
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
     egress: tuple[str, ...] = ()
+    reserve_mb: int = DENO_RESERVE_MB
+    processes: bool = False
 
 
 @dataclass(slots=True)
@@ -77,17 +81,21 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
             *_files(runtime, profile, launch),
             *_environment(profile),
             *("--info-fd", str(info)),
-            *("--seccomp", _held(seccomp.compile_filter(families, runtime.machine), launch)),
+            *("--seccomp", _held(_filter(runtime, profile, families), launch)),
         ]
         arguments = _held("\0".join(options).encode() + b"\0", launch)
         launch.argv = [
             str(runtime.bwrap),
             *("--args", arguments, "--"),
-            *_resource_limits(profile.limits),
+            *_resource_limits(profile.limits, profile.reserve_mb),
             *profile.command,
         ]
         on_failure.pop_all()
     return launch
+
+
+def _filter(runtime: Runtime, profile: Profile, families: tuple[int, ...]) -> bytes:
+    return seccomp.compile_filter(families, runtime.machine, processes=profile.processes)
 
 
 def _held(content: bytes, launch: Launch) -> str:
@@ -142,9 +150,9 @@ def _environment(profile: Profile) -> list[str]:
     return options
 
 
-def _resource_limits(limits: Limits) -> list[str]:
+def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
-    data = (limits.memory_mb + DENO_RESERVE_MB) * MB
+    data = (limits.memory_mb + reserve_mb) * MB
     address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,

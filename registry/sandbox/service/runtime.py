@@ -11,7 +11,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from registry.sandbox.service.store import installed_deno
+from registry.sandbox.service.interpreter import Interpreter, find_interpreter
+from registry.sandbox.service.store import find_uv, installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
 # glibc before 2.34 loads name resolution from these when a program first asks for a name.
@@ -38,6 +39,8 @@ class Runtime:
     prlimit: Path
     deno: Path
     deno_version: str
+    python: Interpreter | None
+    uv: Path | None
     guest: Path
     etc: Path
     libraries: tuple[Path, ...]
@@ -62,6 +65,8 @@ def find_runtime(store: Path) -> Runtime:
         prlimit=prlimit,
         deno=binary,
         deno_version=_version(binary),
+        python=find_interpreter(store),
+        uv=find_uv(store),
         guest=store / "runtime" / "guest",
         etc=store / "runtime" / "etc",
         libraries=libraries_of(binary, prlimit),

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from registry.sandbox.service import javascript
+from registry.sandbox.service import javascript, python
 from registry.sandbox.service.builder import RECORD
 from registry.sandbox.service.calls import Package
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.profile import Profile
+from registry.sandbox.service.python_commands import python_commands
 from registry.sandbox.service.runtime import Runtime
+from registry.sandbox.service.uv import SITE
 
 MAX_ARGUMENTS = 64
 MAX_ARGUMENT_CHARACTERS = 4096
@@ -44,6 +46,20 @@ def _npm_profile(runtime: Runtime, package: Package, request: ServerRequest) -> 
         runtime,
         package.folder,
         script=f"/pkg/node_modules/{package.name}/{script}",
+        arguments=request.arguments,
+        environment=request.environment,
+        network=request.network,
+    )
+
+
+def _python_profile(runtime: Runtime, package: Package, request: ServerRequest) -> Profile:
+    commands = python_commands(package.folder / "pkg" / SITE, package.name)
+    command = chosen(package, commands, request.command)
+    return python.server(
+        runtime,
+        package.folder,
+        command=command,
+        place=commands[command],
         arguments=request.arguments,
         environment=request.environment,
         network=request.network,
@@ -90,6 +106,7 @@ def _check_arguments(arguments: tuple[str, ...]) -> None:
 
 
 PROFILES: Mapping[str, Callable[[Runtime, Package, ServerRequest], Profile]] = {
-    "javascript": _npm_profile
+    "javascript": _npm_profile,
+    "python": _python_profile,
 }
 """Language → what starts its servers."""
