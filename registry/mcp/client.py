@@ -78,15 +78,15 @@ async def call(
 ) -> types.CallToolResult:
     """Connect, call one tool and hang up; raises ToolError."""
 
-    async def progress(done: float, total: float | None, message: str | None) -> None:
-        notes.progress(_progress_note(done, total, message))
+    async def tell(progress: float, total: float | None, message: str | None) -> None:
+        notes.progress(_progress_note(progress, total, message))
 
     async with _errors_told(), _connected(target, notes, seconds) as client:
         # Known already: the SDK would list all tools again to learn these two schemas.
         known = types.ListToolsResult(tools=[tool])
         client.session._absorb_tool_listing(known, complete=False)
         try:
-            return await client.call_tool(tool.name, arguments, progress_callback=progress)
+            return await client.call_tool(tool.name, arguments, progress_callback=tell)
         except MCPError as error:
             # The same code says that the arguments are wrong and that there is no such tool.
             if error.code == types.INVALID_PARAMS and not await _has(client, tool.name):

@@ -197,3 +197,32 @@ def test_the_command_imports_a_server(db: None, capsys: pytest.CaptureFixture[st
     assert "added     echo" in capsys.readouterr().out
     package = Package.objects.get(ecosystem="mcp", name="demo")
     assert package.review_status == "approved"
+
+
+# --- A server from PyPI
+
+
+@pytest.fixture
+def clock(alice: User) -> Package:
+    """The time server, imported by Alice."""
+    return package_of(imported(alice, "mcp-server-time", ecosystem="pypi"))
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_server_of_a_python_package_answers(alice: User) -> None:
+    result = called(
+        alice,
+        "convert_time",
+        source_timezone="Europe/Berlin",
+        time="12:30",
+        target_timezone="Asia/Tokyo",
+    )
+    assert output_of(result)["target"]["datetime"].endswith("T20:30:00+09:00")
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_python_server_says_what_is_wrong_with_its_arguments(alice: User) -> None:
+    result = called(alice, "get_current_time", timezone="Nowhere/At_All")
+    assert isinstance(result, Failed)
+    assert result.error.code == "tool_failed"
+    assert "Nowhere/At_All" in result.error.message

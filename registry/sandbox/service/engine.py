@@ -165,13 +165,6 @@ def _environment(params: dict[str, Any]) -> dict[str, str]:
     return env
 
 
-def _texts(params: dict[str, Any], name: str) -> tuple[str, ...]:
-    value = params.get(name, [])
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise ServiceError("invalid_request", f'"{name}" must be a list of texts.')
-    return tuple(value)
-
-
 def _seconds(
     params: dict[str, Any], name: str = "timeout_seconds", most: float = MAX_CALL_SECONDS
 ) -> float:

@@ -5,8 +5,8 @@ Started as `python -I -S -B command.py MODULE:FUNCTION NAME [ARGUMENT …]`; the
 """
 
 import sys
-from functools import reduce
 from importlib import import_module
+from typing import Any
 
 SITE = "/pkg/site"
 
@@ -15,5 +15,7 @@ if __name__ == "__main__":
     sys.path[:] = [path for path in sys.path if not path.startswith("/rt/")] + [SITE]
     sys.argv = [name, *arguments]
     module, _, function = place.partition(":")
-    run = reduce(getattr, function.split("."), import_module(module))
+    run: Any = import_module(module)
+    for part in function.split("."):
+        run = getattr(run, part)
     sys.exit(run())
