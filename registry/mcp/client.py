@@ -34,6 +34,7 @@ CLIENT = types.Implementation(name="outfitter", title="Outfitter", version="1")
 MOST_PAGES = 50
 MOST_TOOLS = 500
 MOST_LOGS = 500
+MOST_PROGRESS = 100
 
 Progress = Callable[[JsonObject], None]
 
@@ -66,6 +67,13 @@ class Notes:
 
     progress: Progress
     logs: list[JsonObject] = field(default_factory=list)
+    told: int = 0
+
+    def tell(self, done: float, total: float | None, message: str | None) -> None:
+        """Pass on how far the call is; a server that tells too often is not heard to the end."""
+        self.told += 1
+        if self.told <= MOST_PROGRESS:
+            self.progress(_progress_note(done, total, message))
 
     def log(self, level: str, text: str) -> None:
         """Keep a line; those over the limit are dropped."""
@@ -79,7 +87,7 @@ async def call(
     """Connect, call one tool and hang up; raises ToolError."""
 
     async def tell(progress: float, total: float | None, message: str | None) -> None:
-        notes.progress(_progress_note(progress, total, message))
+        notes.tell(progress, total, message)
 
     async with _errors_told(), _connected(target, notes, seconds) as client:
         # Known already: the SDK would list all tools again to learn these two schemas.

@@ -1,4 +1,4 @@
-"""An MCP server in a browser: imported by its package, its picture shown on the page and in chat."""
+"""An MCP server in a browser: imported, and its picture shown on the tool's page and in chat."""
 
 from __future__ import annotations
 

@@ -149,3 +149,13 @@ def test_odd_tools_are_told_as_findings(artifact: Artifact) -> None:
         ("schema", "broken"),
     }
     assert tools[1].problem.startswith("Its input schema cannot be used")
+
+
+def test_only_so_much_progress_is_passed_on() -> None:
+    told: list[object] = []
+    notes = client.Notes(progress=told.append)
+    for step in range(1000):
+        notes.tell(step, None, None)
+        notes.log("info", "again")
+    assert (len(told), len(notes.logs)) == (client.MOST_PROGRESS, client.MOST_LOGS)
+    assert told[1] == {"message": "1", "progress": 1, "total": None}
