@@ -29,7 +29,11 @@ MIN_FREE_BYTES = 1024 * MB
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Kernel limits of one sandbox (`setrlimit` inside it, and the sizes of its tmpfs)."""
+    """Kernel limits of one sandbox (`setrlimit` inside it, and the sizes of its tmpfs).
+
+    `address_mb` bounds what `memory_mb` does not count: memory that is mapped to be shared. Deno
+    reserves far more than it uses, and its packages cannot map memory; so there it is None.
+    """
 
     cpu_seconds: int = 20
     memory_mb: int = 512
@@ -37,7 +41,9 @@ class Limits:
     open_files: int = 256
     file_mb: int = 32
     tmp_mb: int = 64
+    address_mb: int | None = None
 
 
 CALL_LIMITS = Limits()
+PYTHON_LIMITS = Limits(address_mb=1024)
 BUILD_LIMITS = Limits(cpu_seconds=120, memory_mb=1024, open_files=4096, file_mb=256, tmp_mb=16)

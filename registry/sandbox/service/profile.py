@@ -153,8 +153,10 @@ def _environment(profile: Profile) -> list[str]:
 def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
     data = (limits.memory_mb + reserve_mb) * MB
+    address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,
+        *address,
         "--core=0",
         f"--nproc={limits.threads}",
         f"--nofile={limits.open_files}",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.interpreter import Interpreter, find_interpreter
-from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
+from registry.sandbox.service.limits import BUILD_LIMITS, PYTHON_LIMITS, Limits
 from registry.sandbox.service.profile import Profile
 from registry.sandbox.service.runtime import Runtime
 
@@ -31,7 +31,7 @@ def worker(
     runtime: Runtime,
     artifact: Path,
     *,
-    limits: Limits = CALL_LIMITS,
+    limits: Limits = PYTHON_LIMITS,
     network: tuple[str, ...] = (),
     warm: bool = False,
 ) -> Profile:
