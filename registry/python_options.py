@@ -18,8 +18,8 @@ MOST_VARIABLES = 50
 MOST_RAW_ARGUMENTS = 50
 LARGEST_CONFIG = 100_000
 STAND_IN = "0"
-"""What a required variable is while a package is described: set, and a number where one is asked
-for, but nobody's secret."""
+"""What a variable is while a package is described: set, and a number where one is asked for, but
+nobody's secret."""
 
 Dotted = Annotated[str, StringConstraints(pattern=r"^([A-Za-z_]\w*(\.[A-Za-z_]\w*){0,9})?$")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,99}$")]
@@ -92,13 +92,16 @@ def guest_options(settings: JsonObject, variables: Sequence[str]) -> JsonObject:
     return {**options, "credential": variables[0]} if variables else options
 
 
-def stand_ins(env: Iterable[JsonObject]) -> dict[str, str]:
-    """Return values for the required variables, for a description in which no secret has a part.
+def stand_ins(settings: JsonObject, env: Iterable[JsonObject]) -> dict[str, str]:
+    """Return values for a description, in which no secret has a part.
 
-    A tool whose offer depends on a required key is offered then; a call without the key is refused
-    before it starts.
+    Required variables and those that `tool_config` refers to are taken to be set. So a tool whose
+    offer depends on a key is offered; a call without the key is refused and says which is missing.
     """
-    return {item["name"]: STAND_IN for item in env if item.get("required", True)}
+    config = settings.get("tool_config", {})
+    referred = {name for name, has_default in _references(config) if not has_default}
+    names = [item["name"] for item in env if item.get("required", True)]
+    return dict.fromkeys([*names, *sorted(referred)], STAND_IN)
 
 
 def declared_env(manifest: JsonObject) -> list[JsonObject]:

@@ -55,7 +55,7 @@ def describe_python(artifact: str, settings: JsonObject, env: list[JsonObject]) 
     """Ask a built package for its tools, under its settings and without anybody's secrets."""
     names = [item["name"] for item in env]
     return sandbox().describe(
-        artifact=artifact, options=guest_options(settings, names), env=stand_ins(env)
+        artifact=artifact, options=guest_options(settings, names), env=stand_ins(settings, env)
     )
 
 

@@ -32,7 +32,7 @@ class Command(BaseCommand):
             "package", metavar="NAME[@VERSION]", help="such as @scope/name@1.2.3 or name==1.2.3"
         )
         parser.add_argument(
-            "--settings",
+            "--package-settings",
             metavar="JSON",
             help='of a Python package: {"module", "class_name", "tool_config", "env", …}',
         )
@@ -48,7 +48,7 @@ class Command(BaseCommand):
                 ecosystem=options["ecosystem"],
                 name=name,
                 version=version,
-                settings=settings_from(options["settings"]),
+                settings=settings_from(options["package_settings"]),
                 user=None,
                 queued=False,
             )
@@ -80,9 +80,9 @@ def settings_from(text: str | None) -> JsonObject | None:
     try:
         settings = json.loads(text)
     except ValueError as error:
-        raise CommandError(f"--settings is not JSON: {error}.") from error
+        raise CommandError(f"--package-settings is not JSON: {error}.") from error
     if not isinstance(settings, dict):
-        raise CommandError("--settings must be a JSON object.")
+        raise CommandError("--package-settings must be a JSON object.")
     return settings
 
 

@@ -26,6 +26,7 @@ GUEST_CODES = {
     -32003: "output_rejected",
     -32004: "input_rejected",
     -32005: "tool_unavailable",
+    -32006: "out_of_memory",
 }
 
 
@@ -57,9 +58,9 @@ class CallRequest:
 
 def guest_error(failure: GuestFailure) -> ServiceError:
     """Turn the guest's error answer into the service's."""
-    if MEMORY_REFUSED in failure.message:
-        return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
+    if MEMORY_REFUSED in failure.message or code == "out_of_memory":
+        return out_of_memory()
     return ServiceError(code, readable(failure.message) or "The tool failed without a message.")
 
 

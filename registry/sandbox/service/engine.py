@@ -70,7 +70,7 @@ class Engine:
             self._places.release()
 
     async def status(self, _params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
-        """Return `{tier, ok, checks, uid, store, deno, running}`."""
+        """Return `{tier, ok, checks, uid, store, deno, python, running}`."""
         report = await self.report()
         return {
             "tier": "bwrap" if report.ok else "disabled",
@@ -79,6 +79,9 @@ class Engine:
             "uid": os.geteuid(),
             "store": str(self._store),
             "deno": report.runtime.deno_version if report.runtime else "",
+            "python": report.runtime.python.version
+            if report.runtime and report.runtime.python
+            else "",
             "running": self._running,
         }
 

@@ -10,7 +10,7 @@ from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.interpreter import Interpreter, find_interpreter
 from registry.sandbox.service.limits import (
     BUILD_LIMITS,
-    CALL_LIMITS,
+    PYTHON_LIMITS,
     PYTHON_SERVER_LIMITS,
     Limits,
 )
@@ -36,7 +36,7 @@ def worker(
     runtime: Runtime,
     artifact: Path,
     *,
-    limits: Limits = CALL_LIMITS,
+    limits: Limits = PYTHON_LIMITS,
     network: tuple[str, ...] = (),
     warm: bool = False,
 ) -> Profile:

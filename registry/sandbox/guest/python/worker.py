@@ -14,8 +14,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parent))
 
-from outfitter_guest.channel import Channel
-from outfitter_guest.server import Server
+from outfitter_guest.channel import Channel  # type: ignore[import-not-found]
+from outfitter_guest.server import Server  # type: ignore[import-not-found]
 
 # Only the guest's own package stays importable from here, and it is loaded already.
 sys.path.pop()

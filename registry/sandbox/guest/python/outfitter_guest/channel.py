@@ -21,6 +21,7 @@ UNKNOWN_EXPORT = -32002
 BAD_OUTPUT = -32003
 BAD_INPUT = -32004
 UNAVAILABLE = -32005
+OUT_OF_MEMORY = -32006
 
 LEVELS = ((logging.ERROR, "error"), (logging.WARNING, "warn"), (logging.INFO, "info"))
 

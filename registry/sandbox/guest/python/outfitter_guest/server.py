@@ -10,6 +10,7 @@ from typing import Any
 from .channel import (
     IMPORT_FAILED,
     MAX_MESSAGE_CHARACTERS,
+    OUT_OF_MEMORY,
     TOOL_FAILED,
     UNKNOWN_EXPORT,
     Channel,
@@ -47,6 +48,8 @@ class Server:
             answer = {"result": self._methods[request["method"]](request.get("params") or {})}
         except Refusal as refusal:
             answer = {"error": _error(refusal.code, str(refusal))}
+        except MemoryError:
+            answer = {"error": _error(OUT_OF_MEMORY, "The tool ran out of memory.")}
         except BaseException as error:
             answer = {"error": _error(TOOL_FAILED, error_text(error))}
         for stream in (sys.stdout, sys.stderr):
