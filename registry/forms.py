@@ -125,7 +125,7 @@ class PythonSettingsForm(forms.Form):
 class PackageImportForm(PythonSettingsForm):
     """Which package to import, and how a Python one is loaded."""
 
-    ecosystem = forms.ChoiceField(label="From", initial=Ecosystem.NPM)
+    ecosystem = forms.ChoiceField(label="From", initial=Ecosystem.NPM, required=False)
     name = forms.CharField(
         label="Package",
         max_length=214,
@@ -147,6 +147,10 @@ class PackageImportForm(PythonSettingsForm):
         ecosystem = self.fields["ecosystem"]
         assert isinstance(ecosystem, forms.ChoiceField)  # noqa: S101 - declared above
         ecosystem.choices = choices
+
+    def clean_ecosystem(self) -> str:
+        """Take npm for a request that does not say."""
+        return self.cleaned_data["ecosystem"] or Ecosystem.NPM
 
     @property
     def package_fields(self) -> list[forms.BoundField]:

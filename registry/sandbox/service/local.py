@@ -40,7 +40,7 @@ SCRIPT = re.compile(r"(?m)^# /// script\s*$\s((?:^#(?: .*)?$\s)+?)^# ///\s*$")
 
 def tools_folder() -> Path | None:
     """Return the folder that `PYTHON_TOOLS_DIR` names; None when local modules are off."""
-    given = os.environ.get(SETTING, "")
+    given = os.environ.get("PYTHON_TOOLS_DIR", "")
     return Path(given).resolve() if given else None
 
 

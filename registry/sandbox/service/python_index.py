@@ -18,6 +18,12 @@ PASSED_VARIABLES = (
 INDEX, EXTRA_INDEXES, LINKS, TRUSTED = "index-url", "extra-index-url", "find-links", "trusted-host"
 UV_NAMES = {INDEX: "UV_INDEX_URL", EXTRA_INDEXES: "UV_EXTRA_INDEX_URL", LINKS: "UV_FIND_LINKS"}
 SECTIONS = ("global", "install", "download")
+# Beside those that are passed on, what is read of the environment.
+READ_VARIABLES = (
+    *("PIP_CONFIG_FILE", "XDG_CONFIG_HOME", "XDG_CONFIG_DIRS", "NETRC", "UV_INDEX"),
+    *("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_FIND_LINKS", "PIP_TRUSTED_HOST", "PIP_TIMEOUT"),
+    *UV_NAMES.values(),
+)
 CERTIFICATES = "/ca.pem"
 NETRC = "/home/.netrc"
 
