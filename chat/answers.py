@@ -8,6 +8,7 @@ from config.lib.jsontext import shortened, size_of, storable
 from config.lib.masking import Masker
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolError
+from registry.media import media_blocks, without_media
 from registry.results import Failed, ToolResult
 
 MODEL_BUDGET = 16_000
@@ -73,10 +74,11 @@ class Answer:
     def for_model(self) -> str:
         """Return the JSON text that the model reads, shortened to its budget."""
         key = "output" if self.status == "succeeded" else "error"
-        text = json.dumps({"status": self.status, key: self.value}, ensure_ascii=False)
+        value = without_media(self.value)
+        text = json.dumps({"status": self.status, key: value}, ensure_ascii=False)
         if self.artifact is None and len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
             return text
-        preview = json.dumps(self.value, ensure_ascii=False).encode("utf-8", "replace")
+        preview = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
         note = (
             f"The {key} has {len(preview):,} bytes; only its start is shown. Ask the tool for less "
             "(a page, a filter, fewer fields) if the rest matters."
@@ -95,13 +97,18 @@ class Answer:
         )
 
     def for_record(self) -> JsonObject:
-        """Return `{status, output|error, duration_ms, details?}` as the conversation keeps it."""
+        """Return `{status, output|error, duration_ms, details?, media?}` as it is kept.
+
+        `media` has the pictures and sounds, as content blocks; in the rest stand words for them.
+        """
         key = "output" if self.status == "succeeded" else "error"
         record: dict[str, Any] = {
             "status": self.status,
-            key: shortened(self.value, RECORD_BUDGET),
+            key: shortened(without_media(self.value), RECORD_BUDGET),
             "duration_ms": self.duration_ms,
         }
+        if media := media_blocks(self.value, self.details):
+            record["media"] = media
         if self.details:
             record["details"] = _kept(self.details)
         return record
@@ -112,7 +119,8 @@ def _kept(details: JsonObject) -> JsonObject:
 
     The outputs stand on the page of the run.
     """
-    kept = {key: value for key, value in details.items() if size_of(value) <= RECORD_BUDGET}
+    worded = without_media(details)
+    kept = {key: value for key, value in worded.items() if size_of(value) <= RECORD_BUDGET}
     if isinstance(log := details.get("log"), list):
         kept["log"] = [
             {key: entry.get(key) for key in ("stepNumber", "tool", "status", "message")}

@@ -16,6 +16,7 @@ from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from config.lib.types import JsonObject, JsonValue
 from registry.code_tool import RUN_CODE
+from registry.media import Media, media_in
 
 
 @dataclass
@@ -64,6 +65,7 @@ class CallCard(Part):
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
     invocation: str = ""
+    media: list[Media] = field(default_factory=list)
     found: Found | None = None
     turn_id: str = ""
     artifact: JsonObject | None = None
@@ -197,6 +199,7 @@ class TurnView:
         card.logs = details.get("logs") or []
         card.artifact = details.get("artifact")
         card.invocation = details.get("invocation", "")
+        card.media = media_in({"content": record.get("media")})
         if found := details.get("found"):
             card.found = Found(id=f"{card.id}-found", found=found)
         if log := details.get("log"):

@@ -163,6 +163,7 @@ CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'self'"],
         "img-src": ["'self'", "data:"],
+        "media-src": ["'self'", "data:"],
         "frame-ancestors": ["'none'"],
         "form-action": ["'self'"],
         "base-uri": ["'self'"],
@@ -210,6 +211,8 @@ TOOL_EXECUTORS = {
     "builtin": "registry.executors.builtin.BuiltinExecutor",
     "npm": "registry.executors.npm.NpmExecutor",
     "api": "registry.executors.api.ApiExecutor",
+    "mcp": "registry.executors.mcp.McpExecutor",
+    "python": "registry.executors.python.PythonExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
     "code": "registry.executors.code.CodeExecutor",
 }
@@ -260,6 +263,10 @@ LOGGING = {
     "loggers": {
         "httpx": {"level": "WARNING"},
         "httpcore": {"level": "WARNING"},
+        "httpx2": {"level": "WARNING"},
+        # The MCP SDK logs what it cannot read, word for word, and session ids.
+        "mcp": {"level": "CRITICAL"},
+        "client": {"level": "CRITICAL"},
         "LiteLLM": {"level": "WARNING"},
     },
 }

@@ -1,24 +1,136 @@
 """What a person fills in on the registry's pages."""
 
+import json
+from typing import Any
+
 from django import forms
 
+from config.lib.errors import DomainError
 from config.lib.host_patterns import LONGEST_PATTERN
+from config.lib.types import JsonObject
+from registry.models import Package
+from registry.models.package import Ecosystem
+
+PLAIN_TEXT = {"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
+OPTIONAL = "optional"
 
 
-class PackageImportForm(forms.Form):
-    """Which npm package to import."""
+class PythonSettingsForm(forms.Form):
+    """How a Python package is loaded; all of it may be left empty."""
 
-    name = forms.CharField(
-        label="npm package",
-        max_length=214,
-        widget=forms.TextInput(
+    module = forms.CharField(
+        label="Module",
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "its main module", **PLAIN_TEXT}),
+        help_text="The module that has the tools, where it is not the main one.",
+    )
+    class_name = forms.CharField(
+        label="Class, function or list",
+        max_length=200,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "all that are found", **PLAIN_TEXT}),
+        help_text="To take only this one of the module.",
+    )
+    tool_config = forms.CharField(
+        label="Configuration",
+        required=False,
+        widget=forms.Textarea(
             attrs={
-                "placeholder": "@scope/name",
-                "autocapitalize": "none",
-                "autocomplete": "off",
-                "spellcheck": "false",
+                "rows": 4,
+                "placeholder": '{"api_key": "${WEATHER_API_KEY}", "timeout": 30}',
+                "data-json": "",
+                **PLAIN_TEXT,
             }
         ),
+        help_text="JSON for the tools' tool_config. ${NAME} is filled in from credentials at each "
+        "call: write no key in here.",
+    )
+    env = forms.CharField(
+        label="Variables",
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3, "placeholder": "WEATHER_API_KEY", **PLAIN_TEXT}),
+        help_text="Credentials the tools may read, one name a line; the word optional after a name "
+        "says that it works without. Those in the configuration are known already.",
+    )
+    raw_string_args = forms.CharField(
+        label="Raw arguments",
+        max_length=2_000,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "template, content", **PLAIN_TEXT}),
+        help_text="Arguments in whose text nothing is resolved before the call.",
+    )
+
+    def clean_tool_config(self) -> JsonObject:
+        """Read the configuration, which must be a JSON object."""
+        text = self.cleaned_data["tool_config"].strip()
+        if not text:
+            return {}
+        try:
+            config = json.loads(text)
+        except ValueError as error:
+            raise forms.ValidationError(f"This is not JSON: {error}.") from error
+        if not isinstance(config, dict):
+            raise forms.ValidationError('It must be a JSON object, such as {"timeout": 30}.')
+        return config
+
+    def clean_env(self) -> list[JsonObject]:
+        """Read one variable a line."""
+        lines = [line.split() for line in self.cleaned_data["env"].splitlines() if line.strip()]
+        return [
+            {"name": words[0], "required": OPTIONAL not in [w.lower() for w in words[1:]]}
+            for words in lines
+        ]
+
+    def clean_raw_string_args(self) -> list[str]:
+        """Read names between commas."""
+        text: str = self.cleaned_data["raw_string_args"]
+        return text.replace(",", " ").split()
+
+    @property
+    def settings(self) -> JsonObject:
+        """Return what was filled in, without what was left empty."""
+        names = PythonSettingsForm.base_fields
+        return {name: self.cleaned_data[name] for name in names if self.cleaned_data.get(name)}
+
+    def refuse(self, error: DomainError) -> None:
+        """Show what a service refused beside the fields that it names."""
+        problems = [
+            problem
+            for problem in error.extra.get("problems", [])
+            if problem["path"].split(".")[0] in self.fields
+        ]
+        for problem in problems:
+            self.add_error(problem["path"].split(".")[0], problem["message"])
+        if not problems:
+            self.add_error(None, f"{error.message} {error.hint}".strip())
+
+    @staticmethod
+    def initial_of(package: Package) -> dict[str, Any]:
+        """Return the settings of a package as the fields show them."""
+        settings = package.settings
+        config = settings.get("tool_config")
+        lines = [
+            item["name"] if item.get("required", True) else f"{item['name']} {OPTIONAL}"
+            for item in settings.get("env", [])
+        ]
+        return {
+            "module": settings.get("module", ""),
+            "class_name": settings.get("class_name", ""),
+            "tool_config": json.dumps(config, indent=2, ensure_ascii=False) if config else "",
+            "env": "\n".join(lines),
+            "raw_string_args": ", ".join(settings.get("raw_string_args", [])),
+        }
+
+
+class PackageImportForm(PythonSettingsForm):
+    """Which package to import, and how a Python one is loaded."""
+
+    ecosystem = forms.ChoiceField(label="From", initial=Ecosystem.NPM, required=False)
+    name = forms.CharField(
+        label="Package",
+        max_length=214,
+        widget=forms.TextInput(attrs={"placeholder": "name or @scope/name", **PLAIN_TEXT}),
     )
     version = forms.CharField(
         label="Version",
@@ -27,6 +139,41 @@ class PackageImportForm(forms.Form):
         widget=forms.TextInput(attrs={"placeholder": "newest", "autocomplete": "off"}),
         help_text="A version, a range or a tag.",
     )
+
+    def __init__(self, *args: Any, governs: bool = False, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+        choices = [(Ecosystem.NPM, "npm"), (Ecosystem.PYPI, "PyPI")]
+        if governs:
+            choices.append((Ecosystem.LOCAL, "a local Python module"))
+        ecosystem = self.fields["ecosystem"]
+        assert isinstance(ecosystem, forms.ChoiceField)  # noqa: S101 - declared above
+        ecosystem.choices = choices
+
+    def clean_ecosystem(self) -> str:
+        """Take npm for a request that does not say."""
+        return self.cleaned_data["ecosystem"] or Ecosystem.NPM
+
+    @property
+    def package_fields(self) -> list[forms.BoundField]:
+        """The fields that say which package."""
+        return [self[name] for name in ("ecosystem", "name", "version")]
+
+    @property
+    def python_fields(self) -> list[forms.BoundField]:
+        """The fields that say how a Python package is loaded."""
+        return [self[name] for name in PythonSettingsForm.base_fields]
+
+    @property
+    def python_filled(self) -> bool:
+        """Tell whether anything about Python was filled in, or is wrong."""
+        return any(field.errors or field.value() for field in self.python_fields)
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Return the arguments of `import_request`, but for the user."""
+        asked = {name: self.cleaned_data[name] for name in ("ecosystem", "name", "version")}
+        is_npm = asked["ecosystem"] == Ecosystem.NPM
+        return {**asked, "settings": None if is_npm else self.settings or None}
 
 
 class PackageHostsForm(forms.Form):

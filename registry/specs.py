@@ -26,6 +26,7 @@ class ToolSpec:
     """One version of a tool, ready to be shown to a model and run.
 
     It holds no credential, no user and no conversation, so it may be cached and shared.
+    `raw_string_args` are the arguments in which «…» is left as it stands.
     `package` is `{ecosystem, name, version, integrity, artifact, settings?}` or None.
     """
 
@@ -46,14 +47,7 @@ class ToolSpec:
     definition: JsonObject | None
     package: JsonObject | None
     env: tuple[EnvVariable, ...]
-
-    @property
-    def raw_string_args(self) -> tuple[str, ...]:
-        """Return the arguments in which «…» is left as it stands."""
-        if self.kind == "code":
-            return ("code",)
-        settings = (self.package or {}).get("settings") or {}
-        return tuple(settings.get("raw_string_args") or ())
+    raw_string_args: frozenset[str] = frozenset()
 
     @property
     def label(self) -> str:
@@ -75,6 +69,8 @@ def snapshot_of(tool: Tool) -> JsonObject:
         "output_schema": tool.output_schema,
         "ai_agent": tool.ai_agent,
         "required_scopes": sorted(tool.required_scopes),
+        # Left out where there are none, so that older versions keep their digests.
+        **({"raw_string_args": sorted(tool.raw_string_args)} if tool.raw_string_args else {}),
         "timeout_seconds": tool.timeout_seconds,
         "export_name": tool.export_name,
         "definition": tool.definition,
@@ -95,6 +91,11 @@ def snapshot_of(tool: Tool) -> JsonObject:
 def _how_loaded(package: Package) -> JsonObject:
     """Return the package's settings but for what was decided about it here (`GOVERNED`)."""
     return {name: value for name, value in package.settings.items() if name not in GOVERNED}
+
+
+def _raw_string_args(snapshot: JsonObject) -> frozenset[str]:
+    named: list[str] = snapshot.pop("raw_string_args", [])
+    return frozenset({"code"} if snapshot["kind"] == "code" else named)
 
 
 def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
@@ -119,5 +120,6 @@ def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
             )
             for item in declared.values()
         ),
+        raw_string_args=_raw_string_args(snapshot),
         **{**snapshot, "required_scopes": frozenset(snapshot["required_scopes"])},
     )

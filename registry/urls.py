@@ -1,6 +1,15 @@
 from django.urls import path
 
-from registry.views import api_tools, invocations, mending, network, packages, sandbox, tools
+from registry.views import (
+    api_tools,
+    invocations,
+    mcp,
+    mending,
+    network,
+    packages,
+    sandbox,
+    tools,
+)
 
 app_name = "registry"
 urlpatterns = [
@@ -17,6 +26,7 @@ urlpatterns = [
     ),
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
+    path("packages/import/mcp/", mcp.mcp_import, name="mcp_import"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
     path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
@@ -24,5 +34,9 @@ urlpatterns = [
     path("packages/<uuid:package_id>/repair/", mending.package_repair_view, name="package_repair"),
     path("packages/<uuid:package_id>/env/", mending.package_env, name="package_env"),
     path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
+    path(
+        "packages/<uuid:package_id>/settings/", packages.package_settings, name="package_settings"
+    ),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
+    path("jobs/<uuid:job_id>/again/", packages.job_again, name="job_again"),
 ]

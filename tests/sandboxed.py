@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,10 +29,22 @@ def npm_settings() -> Iterator[dict[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def sandbox_service(npm_settings: dict[str, str]) -> Iterator[RunningService]:
+def python_tools() -> Iterator[Path]:
+    """The operator's folder of Python modules, where the sandbox's user can read it."""
+    from tests.registry.sandbox.service import open_folder
+
+    with open_folder() as folder:
+        source = Path(__file__).parent / "registry" / "sandbox" / "python_tools"
+        shutil.copytree(source, folder / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+        yield folder / "tools"
+
+
+@pytest.fixture(scope="session")
+def sandbox_service(npm_settings: dict[str, str], python_tools: Path) -> Iterator[RunningService]:
     """The real service, as `make run` starts it, with a store of its own."""
     from tests.registry.sandbox.service import running_service
 
-    with running_service(npm_settings) as service, pytest.MonkeyPatch.context() as patch:
+    settings = {**npm_settings, "PYTHON_TOOLS_DIR": str(python_tools)}
+    with running_service(settings) as service, pytest.MonkeyPatch.context() as patch:
         patch.setenv("SANDBOX_SOCKET", str(service.folder / "sandboxd.sock"))
         yield service

@@ -53,21 +53,27 @@ class PackageSerializer(serializers.ModelSerializer[Package]):
 
 
 class PackageDetailSerializer(PackageSerializer):
-    """A package with its manifest."""
+    """A package with its manifest and its settings."""
 
     manifest = serializers.DictField(read_only=True)
+    settings = serializers.DictField(read_only=True)
 
     class Meta:
         model = Package
-        fields = (*PackageSerializer.Meta.fields, "manifest")
+        fields = (*PackageSerializer.Meta.fields, "manifest", "settings")
 
 
 class PackageImportSerializer(serializers.Serializer[Any]):
-    """A request to import a package; without a version the newest."""
+    """A request to import a package; without a version the newest.
+
+    `settings` of a Python package or module: `{module, class_name, tool_config, raw_string_args,
+    env}`; without them those that it has already.
+    """
 
     ecosystem = serializers.ChoiceField(choices=Ecosystem.choices, default=Ecosystem.NPM.value)
     name = serializers.CharField(max_length=214)
     version = serializers.CharField(max_length=64, required=False, allow_blank=True, default="")
+    settings = serializers.DictField(required=False, allow_null=True, default=None)
 
 
 class DeclaredVariableSerializer(serializers.Serializer[Any]):

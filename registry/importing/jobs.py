@@ -10,10 +10,12 @@ from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.jsontext import storable
+from config.lib.types import JsonObject
 from registry.importing.access import require_may_change
 from registry.importing.errors import (
     ImportFailed,
@@ -22,7 +24,9 @@ from registry.importing.errors import (
     InvalidPackageVersion,
     QueueUnavailable,
 )
-from registry.importing.npm import Imported, Stage, npm_import
+from registry.importing.mcp_sources import checked_mcp
+from registry.importing.npm import Imported, Stage
+from registry.importing.python_requests import PYTHON, canonical_name, checked_python
 from registry.models import ImportJob, Package
 from registry.models.job import JobStatus
 from registry.models.package import Ecosystem
@@ -30,6 +34,14 @@ from registry.models.package import Ecosystem
 logger = logging.getLogger(__name__)
 
 TASK = "registry.run_import"
+IMPORTERS = {
+    Ecosystem.NPM: "registry.importing.npm.npm_import_job",
+    Ecosystem.MCP: "registry.importing.mcp.mcp_import",
+    Ecosystem.PYPI: "registry.importing.python.python_import",
+    Ecosystem.LOCAL: "registry.importing.python.python_import",
+}
+"""Ecosystem → dotted path of `(job, stage) → Imported`, imported at its first use."""
+
 LONGEST_IMPORT = timedelta(minutes=10)
 """After this a running import is taken for dead: its worker was stopped or killed."""
 
@@ -43,16 +55,24 @@ def ignore_stage(text: str) -> None:
 
 
 def import_request(
-    *, ecosystem: str, name: str, version: str = "", user: User | None, queued: bool = True
+    *,
+    ecosystem: str,
+    name: str,
+    version: str = "",
+    settings: JsonObject | None = None,
+    user: User | None,
+    queued: bool = True,
 ) -> ImportJob:
     """Ask for the import of a package and return its job; an open one for the same is returned.
 
-    `version` is a version, a range, a tag, or empty for the newest. A job that is not `queued` is
-    left for the caller to run. Raises InvalidPackageName, InvalidPackageVersion and
-    PackageNotYours.
+    `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
+    ecosystem asks for; without them those of the package that is here. A job that is not `queued`
+    is left for the caller to run. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
+    PackageExists, NotAllowed and PackageNotYours.
     """
-    name, version = _checked(ecosystem, name, version)
+    name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
+    settings = _checked(ecosystem, name, version, settings, package, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {
@@ -64,7 +84,9 @@ def import_request(
     _end_interrupted(ImportJob.objects.filter(**wanted))
     try:
         with transaction.atomic():
-            job = ImportJob.objects.create(**wanted, package=package, stage="Waiting for a worker")
+            job = ImportJob.objects.create(
+                **wanted, settings=settings, package=package, stage="Waiting for a worker"
+            )
     except IntegrityError:  # the same request is open already
         return ImportJob.objects.filter(**wanted).latest("created_at")
     if queued:
@@ -89,9 +111,7 @@ def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:
         told(text)
 
     try:
-        imported = npm_import(
-            name=job.name, version=job.version, user=job.requested_by, stage=stage
-        )
+        imported = import_string(IMPORTERS[Ecosystem(job.ecosystem)])(job, stage)
     except DomainError as error:
         _end(job, error=error)
     except Exception as error:  # the boundary of a job: whatever happens, the job must end
@@ -102,15 +122,43 @@ def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:
     return job
 
 
-def _checked(ecosystem: str, name: str, version: str) -> tuple[str, str]:
-    name, version = name.strip(), version.strip()
-    if ecosystem != Ecosystem.NPM:
-        raise InvalidInput(f"Packages of “{ecosystem}” cannot be imported.", "Choose npm.")
+def import_again(job: ImportJob, *, user: User | None) -> ImportJob:
+    """Ask for the same import once more."""
+    return import_request(
+        ecosystem=job.ecosystem,
+        name=job.name,
+        version=job.version,
+        settings=job.settings or None,
+        user=user,
+    )
+
+
+def _checked(
+    ecosystem: str,
+    name: str,
+    version: str,
+    settings: JsonObject | None,
+    package: Package | None,
+    user: User | None,
+) -> JsonObject:
+    """Check a request and return its settings, in full."""
+    if ecosystem == Ecosystem.NPM:
+        _check_npm(name, version)
+        return {}
+    if ecosystem in PYTHON:
+        return checked_python(ecosystem, name, version, settings, package, user)
+    if ecosystem == Ecosystem.MCP:
+        return checked_mcp(name, version, settings, package)
+    raise InvalidInput(
+        f"Packages of “{ecosystem}” cannot be imported.", "Choose npm, pypi, local or mcp."
+    )
+
+
+def _check_npm(name: str, version: str) -> None:
     if not _NPM_NAME.fullmatch(name) or len(name) > _LONGEST_NPM_NAME:
         raise InvalidPackageName(f"“{name[:80]}” is not the name of an npm package.")
     if not _NPM_VERSION.fullmatch(version):
         raise InvalidPackageVersion(f"“{version[:80]}” is not a version of an npm package.")
-    return name, version
 
 
 def _enqueue(job: ImportJob) -> None:

@@ -17,7 +17,7 @@ from registry.importing.matching import Match, match_tools
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
 from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
-from registry.models import Package, Tool
+from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import Health, ToolKind, Visibility
 from registry.sandbox.client import sandbox
@@ -88,6 +88,11 @@ def _check_bindings(
             raise CannotBind(f"“{name}” is exported under its own name; nothing is to be mended.")
         if export not in exports:
             raise CannotBind(f"{package} has no export “{export}”.")
+
+
+def npm_import_job(job: ImportJob, stage: Stage) -> Imported:
+    """Carry out an import job; see `npm_import`."""
+    return npm_import(name=job.name, version=job.version, user=job.requested_by, stage=stage)
 
 
 def _nameable(description: Description) -> Description:

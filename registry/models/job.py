@@ -2,7 +2,7 @@
 
 import uuid
 
-from django.conf import settings
+from django.conf import settings as configuration
 from django.db import models
 
 from registry.models.package import Ecosystem, Package
@@ -25,6 +25,9 @@ class ImportJob(models.Model):
     ecosystem = models.CharField(max_length=16, choices=Ecosystem)
     name = models.CharField(max_length=214)
     version = models.CharField(max_length=64, blank=True, help_text="Empty: the newest.")
+    settings = models.JSONField(
+        default=dict, blank=True, help_text="What the ecosystem asks for besides, as `Package` has."
+    )
     status = models.CharField(max_length=16, choices=JobStatus, default=JobStatus.QUEUED)
     stage = models.CharField(max_length=200, blank=True, help_text="What it is doing now.")
     report = models.JSONField(
@@ -35,7 +38,11 @@ class ImportJob(models.Model):
         Package, null=True, blank=True, on_delete=models.SET_NULL, related_name="jobs"
     )
     requested_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, blank=True, on_delete=models.PROTECT, related_name="+"
+        configuration.AUTH_USER_MODEL,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
     )
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)

@@ -71,6 +71,12 @@ class Tool(Fares):
         null=True, blank=True, help_text="A sequence's steps, or an HTTP API's request."
     )
     required_scopes = ArrayField(models.CharField(max_length=100), default=list, blank=True)
+    raw_string_args = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        help_text="Arguments whose text reaches the tool as it is, with no embed in it resolved.",
+    )
     timeout_seconds = models.PositiveSmallIntegerField(default=30)
 
     version = models.PositiveIntegerField(default=0, help_text="Number of the current version.")

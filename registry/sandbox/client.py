@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry import errors
 from registry.errors import (
     CallCancelled,
@@ -37,6 +37,7 @@ from registry.sandbox.contract import (
     PrintSink,
     Sandbox,
     ToolDescription,
+    UnavailableTool,
 )
 from registry.sandbox.inner_calls import InnerCalls, Wire, line
 from registry.sandbox.paths import service_uids, short_address, socket_path
@@ -85,6 +86,7 @@ class LocalSandbox:
             tools=tuple(_tool_description(tool) for tool in found["tools"]),
             problems=tuple(DescriptionProblem(**problem) for problem in found["problems"]),
             env=tuple(found.get("env", ())),
+            unavailable=tuple(UnavailableTool(**item) for item in found["unavailable"]),
         )
 
     def call(
@@ -121,7 +123,9 @@ class LocalSandbox:
         }
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
         answer = self._ask("call", params, seconds=seconds, cancel=cancel, on_log=keep)
-        return CallOutput(answer["output"], tuple(logs), answer["duration_ms"])
+        return CallOutput(
+            answer["output"], tuple(logs), answer["duration_ms"], tuple(answer["artifacts"])
+        )
 
     def execute(
         self,
@@ -189,24 +193,25 @@ class LocalSandbox:
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
         with (
-            closing(self._connect()) as connection,
+            closing(self.connect()) as connection,
             InnerCalls(connection, tools or {}) as calls,
         ):
             try:
                 calls.wire.sendall(request)
                 for message in _messages(calls.wire, cancel, time.monotonic() + seconds):
                     if "error" in message:
-                        raise _as_tool_error(message["error"])
+                        raise as_tool_error(message["error"])
                     if "result" in message:
                         result: JsonObject = message["result"]
                         return result
                     if not calls.take(message) and on_log is not None:
                         on_log(message["params"]["level"], message["params"]["text"])
             except OSError as error:
-                raise _lost() from error
-        raise _lost()
+                raise lost() from error
+        raise lost()
 
-    def _connect(self) -> socket.socket:
+    def connect(self) -> socket.socket:
+        """Return a connection to the service; raises `SandboxUnavailable`."""
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             with short_address(self._path) as address:
@@ -283,7 +288,13 @@ def _tool_description(tool: JsonObject) -> ToolDescription:
         description=tool["description"],
         input_schema=tool["inputSchema"],
         output_schema=tool.get("outputSchema"),
+        raw_string_args=_names(tool.get("rawStringArgs")),
+        required_scopes=_names(tool.get("requiredScopes")),
     )
+
+
+def _names(value: JsonValue) -> tuple[str, ...]:
+    return tuple(str(name) for name in value) if isinstance(value, list) else ()
 
 
 def _family(parent: type[ToolError]) -> Iterator[type[ToolError]]:
@@ -292,7 +303,7 @@ def _family(parent: type[ToolError]) -> Iterator[type[ToolError]]:
         yield from _family(child)
 
 
-def _as_tool_error(error: JsonObject) -> ToolError:
+def as_tool_error(error: JsonObject) -> ToolError:
     """Turn the service's error into the class of `registry.errors` with the same code.
 
     A code without a class is a fault between the service and us, so no tool is blamed for it.
@@ -304,5 +315,5 @@ def _as_tool_error(error: JsonObject) -> ToolError:
     )
 
 
-def _lost() -> SandboxUnavailable:
+def lost() -> SandboxUnavailable:
     return SandboxUnavailable("The sandbox service ended before it answered.", START_HINT)

@@ -44,6 +44,8 @@ class ToolDescription:
     description: str
     input_schema: JsonSchema
     output_schema: JsonSchema | None = None
+    raw_string_args: tuple[str, ...] = ()
+    required_scopes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +57,30 @@ class DescriptionProblem:
 
 
 @dataclass(frozen=True, slots=True)
+class UnavailableTool:
+    """A tool that does not offer itself with the present settings, and why."""
+
+    export: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Description:
     """What a package offers; `env` names the keys that its own files read."""
 
     tools: tuple[ToolDescription, ...]
     problems: tuple[DescriptionProblem, ...] = ()
     env: tuple[str, ...] = ()
+    unavailable: tuple[UnavailableTool, ...] = ()
+
+
+class SavedArtifact(TypedDict):
+    """A file that a tool saved; `data` is base64, `size` the bytes of the file itself."""
+
+    name: str
+    media_type: str
+    size: int
+    data: str
 
 
 class LogLine(TypedDict):
@@ -77,6 +97,7 @@ class CallOutput:
     output: JsonValue
     logs: tuple[LogLine, ...]
     duration_ms: int
+    artifacts: tuple[SavedArtifact, ...] = ()
 
 
 InnerCall = Callable[[JsonObject, threading.Event], JsonValue]

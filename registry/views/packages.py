@@ -8,15 +8,19 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from config.lib.errors import DomainError
+from config.lib.errors import DomainError, InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
-from registry.forms import PackageImportForm
-from registry.importing.access import may_change
-from registry.importing.errors import InvalidPackageVersion
-from registry.importing.jobs import import_request
+from registry.forms import PackageImportForm, PythonSettingsForm
+from registry.importing.access import may_change, require_may_change, reviews_packages
+from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
+from registry.importing.jobs import IMPORTERS, import_again, import_request
+from registry.importing.python import NOT_OFFERED
+from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
+from registry.mcp_forms import McpImportForm
+from registry.models import Package
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.needs import tell_needs
@@ -36,7 +40,7 @@ NOTICES_SHOWN = 3
 @require_GET
 def package_list(request: SignedInRequest) -> HttpResponse:
     """Show the packages a person may see, and the form that imports one."""
-    return _package_list(request, PackageImportForm(label_suffix=""))
+    return package_list_page(request, PackageImportForm(governs=reviews_packages(request.user)))
 
 
 @login_required
@@ -45,15 +49,18 @@ def package_import(request: SignedInRequest) -> HttpResponse:
     """Queue an import and go to its progress; show what is wrong beside the field."""
     if request.method == "GET":
         return redirect("registry:package_list")
-    form = PackageImportForm(request.POST, label_suffix="")
+    form = PackageImportForm(request.POST, governs=reviews_packages(request.user))
     if form.is_valid():
         try:
-            job = import_request(ecosystem=Ecosystem.NPM, **form.cleaned_data, user=request.user)
+            job = import_request(**form.request, user=request.user)
+        except (InvalidPackageName, InvalidPackageVersion, PackageNotYours) as error:
+            field = "version" if isinstance(error, InvalidPackageVersion) else "name"
+            form.add_error(field, f"{error.message} {error.hint}")
         except DomainError as error:
-            form.add_error(_field_of(error), f"{error.message} {error.hint}")
+            form.refuse(error)
         else:
             return redirect("registry:job_detail", job.pk)
-    return _package_list(request, form, status=422)
+    return package_list_page(request, form, status=422)
 
 
 @login_required
@@ -71,11 +78,44 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "schedule": schedule_of(package) if can_check(package) else None,
         "visible": set(visible.values_list("pk", flat=True)),
         "manifest": pretty(package.manifest) if package.manifest else "",
-        "may_refresh": package.ecosystem == Ecosystem.NPM and may_change(package, request.user),
         "network": network_of(package, request.user),
+        "may_refresh": package.ecosystem in IMPORTERS and may_change(package, request.user),
+        "not_offered": [item for item in package.findings if item["code"] == NOT_OFFERED],
+        "findings": [item for item in package.findings if item["code"] != NOT_OFFERED],
+        "server": package.settings if package.ecosystem == Ecosystem.MCP else None,
+        "has_settings": package.ecosystem in PYTHON,
+        "settings": pretty(package.settings) if package.settings else "",
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
     }
     return render(request, "registry/package_detail.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def package_settings(request: SignedInRequest, package_id: UUID) -> HttpResponse:
+    """Change how a Python package is loaded, and have it read anew."""
+    package = package_visible_to(request.user, package_id)
+    require_may_change(package, request.user)
+    if package.ecosystem not in PYTHON:
+        raise InvalidInput(f"{package} has no settings.", "Only Python packages have.")
+    if request.method == "GET":
+        form = PythonSettingsForm(initial=PythonSettingsForm.initial_of(package), label_suffix="")
+        return _package_settings(request, package, form)
+    form = PythonSettingsForm(request.POST, label_suffix="")
+    if form.is_valid():
+        try:
+            job = import_request(
+                ecosystem=package.ecosystem,
+                name=package.name,
+                version="" if package.ecosystem == Ecosystem.LOCAL else package.version,
+                settings=form.settings,
+                user=request.user,
+            )
+        except DomainError as error:
+            form.refuse(error)
+        else:
+            return redirect("registry:job_detail", job.pk)
+    return _package_settings(request, package, form, status=422)
 
 
 @login_required
@@ -97,17 +137,34 @@ def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
     return render_page(request, "registry/job_detail.html", context, fragment="registry/_job.html")
 
 
-def _package_list(
-    request: SignedInRequest, form: PackageImportForm, *, status: int = 200
+@login_required
+@require_POST
+def job_again(request: SignedInRequest, job_id: UUID) -> HttpResponse:
+    """Ask for the same import once more and go to its progress."""
+    job = import_again(job_visible_to(request.user, job_id), user=request.user)
+    return redirect("registry:job_detail", job.pk)
+
+
+def _package_settings(
+    request: SignedInRequest, package: Package, form: PythonSettingsForm, *, status: int = 200
 ) -> HttpResponse:
+    context = {"package": package, "form": form}
+    return render(request, "registry/package_settings.html", context, status=status)
+
+
+def package_list_page(
+    request: SignedInRequest,
+    form: PackageImportForm,
+    *,
+    mcp_form: McpImportForm | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Show the packages and both forms, as far as they were filled in."""
     context = {
         "form": form,
+        "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],
     }
     return render(request, "registry/package_list.html", context, status=status)
-
-
-def _field_of(error: DomainError) -> str:
-    return "version" if error.code == InvalidPackageVersion.code else "name"

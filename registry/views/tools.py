@@ -17,11 +17,12 @@ from registry.calling import call_directly, direct_context, launch
 from registry.context import CallContext
 from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
+from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.needs import tell_needs
 from registry.quality import quality_parts
-from registry.results import Failed, ToolResult
+from registry.results import Failed, Succeeded, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
 from registry.views.display import (
@@ -145,5 +146,10 @@ def _context(
         "errors": errors or {},
         "failed": result if isinstance(result, Failed) else None,
         "succeeded": result if result is not None and not isinstance(result, Failed) else None,
-        "output": "" if result is None or isinstance(result, Failed) else pretty(result.output),
+        "output": _shown(result),
+        "media": media_in(result.output, result.details) if isinstance(result, Succeeded) else [],
     }
+
+
+def _shown(result: ToolResult | None) -> str:
+    return pretty(without_media(result.output)) if isinstance(result, Succeeded) else ""

@@ -15,6 +15,7 @@ from config.diagnosis.parts import KEYS_OF_PROVIDERS
 from config.lib.errors import DomainError
 from registry.builtins import BUILTINS
 from registry.errors import Fault, ToolError
+from registry.sandbox.service import python_index
 from registry.sandbox.service.npm import CA_VARIABLES, PASSED_VARIABLES
 from tests.architecture.source import (
     PACKAGES,
@@ -101,7 +102,8 @@ def test_every_environment_variable_is_listed() -> None:
     }
     assert {"SECRET_KEY", "OUTFITTER_HTTPS", "NO_COLOR"} <= found
     keys: Iterable[str] = chain(*KEYS_OF_PROVIDERS.values())
-    known = {*found, *keys, *CA_VARIABLES, *PASSED_VARIABLES}
+    index = (python_index.CA_VARIABLES, python_index.PASSED_VARIABLES, python_index.READ_VARIABLES)
+    known = {*found, *keys, *CA_VARIABLES, *PASSED_VARIABLES, *chain(*index)}
     assert set(named("settings.md")) == known
 
 

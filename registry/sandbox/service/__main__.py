@@ -17,7 +17,12 @@ from registry.sandbox.service import cgroup
 from registry.sandbox.service.capacity import capacity_of_operator
 from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.interpreter import place_interpreter
+from registry.sandbox.service.local import LocalRecipe, tools_folder
 from registry.sandbox.service.npm import NpmRecipe, registry_of_operator
+from registry.sandbox.service.pypi import PypiRecipe
+from registry.sandbox.service.python import compile_guest
+from registry.sandbox.service.python_index import index_of_operator
+from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
 
@@ -94,8 +99,14 @@ def main() -> None:
     listener = listen(options.socket.absolute())
     lay_out(store, uid)
     place_interpreter(store, uid)
+    compile_guest(store)
     # Read now: as the sandboxes' user some of these settings could not be read any more.
-    recipes = {"npm": NpmRecipe(registry_of_operator())}
+    index = index_of_operator()
+    recipes: dict[str, Recipe] = {
+        "npm": NpmRecipe(registry_of_operator()),
+        "pypi": PypiRecipe(index),
+        "local": LocalRecipe(index, tools_folder()),
+    }
     capacity, cgroups = capacity_of_operator(), cgroup.delegate(uid)
     if starter == 0:
         drop_root(uid)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from registry.sandbox.service.artifacts import saved_artifacts
 from registry.sandbox.service.denials import denied_hosts, explained, failed_softly, shortened
 from registry.sandbox.service.egress import Egress
 from registry.sandbox.service.errors import ServiceError
@@ -29,12 +30,15 @@ from registry.sandbox.service.process import Guest, GuestFailure, LogSink, out_o
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wording import MEMORY_REFUSED, readable
 
-# The codes of `guest/worker.mjs`.
+# The codes of `guest/worker.mjs` and of `guest/python/outfitter_guest/channel.py`.
 GUEST_CODES = {
     -32000: "tool_failed",
     -32001: "import_broken",
     -32002: "unknown_export",
     -32003: "output_rejected",
+    -32004: "input_rejected",
+    -32005: "tool_unavailable",
+    -32006: "out_of_memory",
 }
 
 VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,99}")
@@ -112,9 +116,9 @@ def _sealed(environment: dict[str, str]) -> str:
 
 def guest_error(failure: GuestFailure) -> ServiceError:
     """Turn the guest's error answer into the service's."""
-    if MEMORY_REFUSED in failure.message:
-        return out_of_memory()
     code = GUEST_CODES.get(failure.code, "tool_failed")
+    if MEMORY_REFUSED in failure.message or code == "out_of_memory":
+        return out_of_memory()
     message = readable(failure.message) or "The tool failed without a message."
     missing = variable_names(failure.data.get("missing_env"))
     extra: dict[str, Any] = {"missing_env": missing} if missing else {}
@@ -160,7 +164,8 @@ async def _loaded(runtime: Runtime, package: Package, request: CallRequest) -> G
     profile = package.runs.worker(runtime, package.folder, network=request.network)
     guest = await Guest.start(runtime, profile)
     try:
-        await _load(guest, package, request.environment, request.options)
+        async with _told_by_host(guest):
+            await _load(guest, package, request.environment, request.options)
     except BaseException:
         await guest.end()
         raise
@@ -174,7 +179,9 @@ async def call(
     on_log: LogSink,
     pool: SparePool[Guest],
 ) -> dict[str, Any]:
-    """Call one tool, in a spare of the pool or a fresh process; returns `{output, duration_ms}`.
+    """Call one tool, in a spare of the pool or a fresh process.
+
+    Returns `{output, artifacts, duration_ms}`.
 
     Nothing of the process runs any more when this returns, raises or is cancelled.
     """
@@ -199,7 +206,8 @@ async def call(
         except TimeoutError:
             message = f"{request.export} did not answer within {seconds:g} seconds."
             raise ServiceError("tool_timeout", message, phase="execute") from None
-    if answer.size > MAX_OUTPUT_BYTES:
+    artifacts = saved_artifacts(answer.result)
+    if answer.size - artifacts.size > MAX_OUTPUT_BYTES:
         size = f"{answer.size / (1 << 20):.1f} MB"
         message = f"{request.export} answered with {size}; at most 1 MB is taken."
         raise ServiceError("output_too_large", message, "Ask the tool for less at a time.")
@@ -210,6 +218,7 @@ async def call(
     _require_network(answer.result, guest.egress)
     return {
         "output": answer.result["output"],
+        "artifacts": artifacts.files,
         "duration_ms": round((time.monotonic() - started) * 1000),
     }
 
@@ -229,7 +238,9 @@ async def describe(
     options: dict[str, Any],
     environment: dict[str, str],
 ) -> dict[str, Any]:
-    """List the package's tools in a throw-away process; returns `{tools, problems, env}`.
+    """List the package's tools in a throw-away process.
+
+    Returns `{tools, problems, unavailable, env}`.
 
     `env` names the keys that the package's own files read. Factories are called there, because
     only calling tells whether one makes a tool; if that hangs or kills the process, the tools
@@ -256,8 +267,7 @@ async def describe(
         except (GuestFailure, ServiceError, TimeoutError):
             text = "Calling it to see whether it makes a tool ended the process."
             made = {"tools": [], "problems": [{"export": ", ".join(factories), "message": text}]}
-    joined = {key: [*found[key], *made[key]] for key in ("tools", "problems")}
-    return {**joined, "env": found["env"]}
+    return found | {key: [*found[key], *made[key]] for key in ("tools", "problems")}
 
 
 def _description(result: Any) -> dict[str, list[Any]]:
@@ -269,7 +279,16 @@ def _description(result: Any) -> dict[str, list[Any]]:
         {"export": str(item.get("export")), "message": readable(str(item.get("message")))}
         for item in _objects(result.get("problems"))
     ]
-    return {"tools": tools, "problems": problems, "env": variable_names(result.get("env"))}
+    unavailable = [
+        {"export": str(item.get("export")), "reason": readable(str(item.get("reason")))}
+        for item in _objects(result.get("unavailable"))
+    ]
+    return {
+        "tools": tools,
+        "problems": problems,
+        "unavailable": unavailable,
+        "env": variable_names(result.get("env")),
+    }
 
 
 def _objects(value: Any) -> list[dict[str, Any]]:

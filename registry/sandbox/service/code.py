@@ -44,6 +44,7 @@ def profile(runtime: Runtime, interpreter: Interpreter) -> Profile:
         command=(interpreter.path, "-I", "-S", "-B", "/rt/code/worker.py"),
         limits=PYTHON_LIMITS,
         read_only=libraries | dict(interpreter.read_only) | {"/rt/code": runtime.guest / "code"},
+        reserve_mb=0,
     )
 
 

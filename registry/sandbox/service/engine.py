@@ -10,14 +10,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
-from registry.sandbox.service import calls, selftest
+from registry.sandbox.service import calls, selftest, servers, stdio
 from registry.sandbox.service.builder import Builder
 from registry.sandbox.service.capacity import Capacity
 from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.code import CodeRunner
 from registry.sandbox.service.code_execution import Ask
 from registry.sandbox.service.code_guest import CodeGuest
-from registry.sandbox.service.limits import MB
+from registry.sandbox.service.limits import MAX_STDIO_SECONDS, MB
 from registry.sandbox.service.params import (
     environment,
     hosts,
@@ -107,6 +107,9 @@ class Engine:
             "uid": os.geteuid(),
             "store": str(self._store),
             "deno": report.runtime.deno_version if report.runtime else "",
+            "python": report.runtime.python.version
+            if report.runtime and report.runtime.python
+            else "",
             "running": self._places.running,
             "waiting": self._places.waiting,
             "builds": self._builder.under_way(),
@@ -160,6 +163,30 @@ class Engine:
         """Run a program; see `CodeRunner.execute`."""
         runtime = await self._runtime()
         return await self._code.execute(runtime, params, partial(on_log, "print"), ask)
+
+    async def open_stdio(self, params: dict[str, Any], channel: stdio.Channel) -> dict[str, Any]:
+        """Run `{artifact, command, arguments, env, network, seconds}` as an MCP server.
+
+        Messages go through the channel; returns `{duration_ms}` when the server ends by itself.
+        """
+        request = servers.ServerRequest(
+            command=str(params.get("command") or ""),
+            arguments=texts(params, "arguments"),
+            environment=environment(params),
+            network=hosts(params),
+        )
+        artifact = text(params, "artifact")
+        limit = seconds(params, "seconds", MAX_STDIO_SECONDS)
+        async with self._place(artifact) as runtime:
+            package = self._builder.package(artifact)
+            profile = servers.profile_of(runtime, package, request)
+            share = await self._pool.budget.reserve(ESTIMATE)
+            try:
+                return await stdio.converse(
+                    runtime, profile, channel, name=package.name, seconds=limit
+                )
+            finally:
+                share.release()
 
     async def forget(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """End the spares of `{artifact}`, which is not to be used any more; returns `{ended}`."""

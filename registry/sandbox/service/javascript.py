@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from config.lib.host_patterns import parse_host_pattern
-from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, Limits
+from registry.sandbox.service.limits import BUILD_LIMITS, CALL_LIMITS, SERVER_LIMITS, Limits
 from registry.sandbox.service.netns import PROXY_HOST, PROXY_PORT
 from registry.sandbox.service.profile import DENO, Profile
 from registry.sandbox.service.runtime import Runtime
@@ -58,6 +58,32 @@ def network_permission(hosts: tuple[str, ...]) -> tuple[str, ...]:
         return ()
     named = [at for host in hosts for at in parse_host_pattern(host).with_ports]
     return (f"--allow-net={','.join([*named, f'{PROXY_HOST}:{PROXY_PORT}'])}",)
+
+
+def server(
+    runtime: Runtime,
+    artifact: Path,
+    *,
+    script: str,
+    arguments: tuple[str, ...],
+    environment: Mapping[str, str],
+    network: tuple[str, ...] = (),
+    limits: Limits = SERVER_LIMITS,
+) -> Profile:
+    """Return the profile that runs one of a package's commands, with the walls of `worker`."""
+    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
+    return Profile(
+        command=(
+            *(*RUN, "--node-modules-dir=manual", heap),
+            *(*PERMISSIONS, *network_permission(network)),
+            *(script, *arguments),
+        ),
+        limits=limits,
+        read_only={"/pkg": artifact / "pkg"},
+        copied={"/cache": artifact / "cache"},
+        environment=dict(environment) | QUIET | {"DENO_DIR": "/cache"},
+        egress=network,
+    )
 
 
 def canary(runtime: Runtime) -> Profile:

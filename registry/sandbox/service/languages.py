@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
-from registry.sandbox.service import javascript
+from registry.sandbox.service import javascript, python
 from registry.sandbox.service.limits import CALL_LIMITS, Limits
 from registry.sandbox.service.profile import Profile
 from registry.sandbox.service.runtime import Runtime
@@ -28,4 +28,4 @@ class Language(Protocol):
         """Return the profile of a process that serves one package."""
 
 
-LANGUAGES: Mapping[str, Language] = {"javascript": javascript}
+LANGUAGES: Mapping[str, Language] = {"javascript": javascript, "python": python}

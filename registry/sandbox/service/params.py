@@ -60,9 +60,11 @@ def number(params: dict[str, Any], name: str, default: float) -> float:
     return float(value)
 
 
-def seconds(params: dict[str, Any]) -> float:
-    """Return how long a call may take."""
-    value = number(params, "timeout_seconds", CALL_SECONDS)
+def seconds(
+    params: dict[str, Any], name: str = "timeout_seconds", most: float = MAX_CALL_SECONDS
+) -> float:
+    """Return how long something may take."""
+    value = number(params, name, CALL_SECONDS)
     if value == 0:
-        raise ServiceError("invalid_request", '"timeout_seconds" must be a number above zero.')
-    return min(value, MAX_CALL_SECONDS)
+        raise ServiceError("invalid_request", f'"{name}" must be a number above zero.')
+    return min(value, most)

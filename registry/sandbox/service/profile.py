@@ -35,6 +35,8 @@ class Profile:
 
     Paths map inside → outside. `files` map inside → bytes; of a folder in `copied` the sandbox gets
     a copy of the plain files, to write to as it likes. `egress` lists the hosts it may reach.
+    `reserve_mb` is address space that the program takes beside the memory it may use; `processes`
+    lets it start others, which only an installer needs.
     """
 
     command: tuple[str, ...]
@@ -47,6 +49,8 @@ class Profile:
     folder: str = "/tmp"  # noqa: S108 - the sandbox's own
     host_network: bool = False
     egress: tuple[str, ...] = ()
+    reserve_mb: int = DENO_RESERVE_MB
+    processes: bool = False
 
 
 @dataclass(slots=True)
@@ -99,13 +103,13 @@ def prepare(runtime: Runtime, profile: Profile) -> Launch:
             *_environment(profile),
             *("--info-fd", str(info)),
             *_gate(runtime, profile, launch),
-            *("--seccomp", _held(seccomp.compile_filter(families, runtime.machine), launch)),
+            *("--seccomp", _held(_filter(runtime, profile, families), launch)),
         ]
         arguments = _held("\0".join(options).encode() + b"\0", launch)
         launch.argv = [
             str(runtime.bwrap),
             *("--args", arguments, "--"),
-            *_resource_limits(profile.limits),
+            *_resource_limits(profile.limits, profile.reserve_mb),
             *profile.command,
         ]
         on_failure.pop_all()
@@ -132,6 +136,10 @@ def _gate(runtime: Runtime, profile: Profile, launch: Launch) -> list[str]:
     block, launch.gate = os.pipe()
     launch.inherited.append(block)
     return ["--block-fd", str(block)]
+
+
+def _filter(runtime: Runtime, profile: Profile, families: tuple[int, ...]) -> bytes:
+    return seccomp.compile_filter(families, runtime.machine, processes=profile.processes)
 
 
 def _held(content: bytes, launch: Launch) -> str:
@@ -187,10 +195,9 @@ def _environment(profile: Profile) -> list[str]:
     return options
 
 
-def _resource_limits(limits: Limits) -> list[str]:
+def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
     # Set inside, where the count of threads is this sandbox's own.
-    reserve = DENO_RESERVE_MB if limits.address_mb is None else 0
-    data = (limits.memory_mb + reserve) * MB
+    data = (limits.memory_mb + reserve_mb) * MB
     address = [] if limits.address_mb is None else [f"--as={limits.address_mb * MB}"]
     return [
         PRLIMIT,

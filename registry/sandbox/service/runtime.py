@@ -13,7 +13,8 @@ from pathlib import Path
 
 from config.lib.addresses import Allowed, parse_allowed
 from registry.sandbox.service.cgroup import NO_CGROUPS, Cgroups
-from registry.sandbox.service.store import installed_deno
+from registry.sandbox.service.interpreter import Interpreter, find_interpreter
+from registry.sandbox.service.store import find_uv, installed_deno
 from registry.sandbox.service.syscalls import ARCHITECTURES
 
 # glibc before 2.34 loads name resolution from these when a program first asks for a name.
@@ -44,6 +45,8 @@ class Runtime:
     prlimit: Path
     deno: Path
     deno_version: str
+    python: Interpreter | None
+    uv: Path | None
     guest: Path
     etc: Path
     libraries: tuple[Path, ...]
@@ -71,6 +74,8 @@ def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:
         prlimit=prlimit,
         deno=binary,
         deno_version=_version(binary),
+        python=find_interpreter(store),
+        uv=find_uv(store),
         guest=store / "runtime" / "guest",
         etc=store / "runtime" / "etc",
         libraries=libraries_of(binary, prlimit),

@@ -27,6 +27,9 @@ REFUSED_IOCTLS = (0x5412, 0x541C)
 # PER_LINUX, and the question which one is set.
 ALLOWED_PERSONALITIES = (0, 0xFFFFFFFF)
 
+# Refused unless the program may start others; `clone` is looked at more closely.
+SPAWNING = ("fork", "vfork")
+
 NO_NETWORK = (int(socket.AF_UNIX),)
 INTERNET = (int(socket.AF_UNIX), int(socket.AF_INET), int(socket.AF_INET6))
 
@@ -93,28 +96,31 @@ def _preamble(architecture: Architecture) -> Program:
     return program
 
 
-def _threads_only() -> Program:
-    """Return a body for `clone` that lets a process make threads, but no process or namespace."""
-    return [
-        _load_argument(0),
+def _no_namespaces(*, processes: bool) -> Program:
+    """Return a body for `clone` that makes threads, and perhaps processes, but no namespace."""
+    threads_only = [
         Instruction(JUMP_ANY_BIT, CLONE_THREAD, if_true=1),
         _refuse(errno.EPERM),
+    ]
+    return [
+        _load_argument(0),
+        *(() if processes else threads_only),
         Instruction(JUMP_ANY_BIT, CLONE_NAMESPACES, 0, 1),
         _refuse(errno.EPERM),
     ]
 
 
-def instructions(families: tuple[int, ...], machine: str) -> Program:
+def instructions(families: tuple[int, ...], machine: str, *, processes: bool = False) -> Program:
     """Return the filter for one machine type; KeyError when there is no table for it."""
     architecture = ARCHITECTURES[machine]
     numbers = architecture.numbers
     program = _preamble(architecture)
     for name, number in numbers.items():
-        if name not in INSPECTED:
+        if name not in INSPECTED and not (processes and name in SPAWNING):
             error = errno.ENOSYS if name in ABSENT else errno.EPERM
             program += [Instruction(JUMP_EQUAL, number, 0, 1), _refuse(error)]
     unix_only = _allow_only(NO_NETWORK, 0, errno.EAFNOSUPPORT)
-    program += _on_call(numbers["clone"], _threads_only())
+    program += _on_call(numbers["clone"], _no_namespaces(processes=processes))
     program += _on_call(numbers["socket"], _allow_only(families, 0, errno.EAFNOSUPPORT))
     program += _on_call(numbers["socketpair"], unix_only)
     program += _on_call(numbers["ioctl"], _refuse_values(REFUSED_IOCTLS, 1, errno.EPERM))
@@ -122,10 +128,13 @@ def instructions(families: tuple[int, ...], machine: str) -> Program:
     return [*program, Instruction(RETURN, ALLOW)]
 
 
-def compile_filter(families: tuple[int, ...], machine: str | None = None) -> bytes:
+def compile_filter(
+    families: tuple[int, ...], machine: str | None = None, *, processes: bool = False
+) -> bytes:
     """Return the filter as the bytes that `bwrap --seccomp` reads.
 
-    `families` are the socket families that `socket` may make; `machine` is what `uname -m` says.
+    `families` are the socket families that `socket` may make; `machine` is what `uname -m` says;
+    `processes` lets the program start others.
     """
-    program = instructions(families, machine or platform.machine())
+    program = instructions(families, machine or platform.machine(), processes=processes)
     return b"".join(step.encode() for step in program)

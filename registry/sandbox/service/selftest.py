@@ -74,6 +74,7 @@ async def run(store: Path, cgroups: Cgroups) -> Report:
     checks = [
         Check("bubblewrap", True, str(runtime.bwrap)),
         Check("deno", True, f"{runtime.deno} {runtime.deno_version}"),
+        Check("python", True, _python(runtime)),
         Check("libraries", True, f"{len(runtime.libraries)} files"),
     ]
     checks += await _canary_checks(runtime, store)
@@ -83,6 +84,14 @@ async def run(store: Path, cgroups: Cgroups) -> Report:
     trouble = await egresstest.trouble(runtime)
     egress = Check("egress", not trouble, trouble or "the proxy alone", FIX if trouble else "")
     return Report((*checks, egress), replace(runtime, egress_trouble=trouble))
+
+
+def _python(runtime: Runtime) -> str:
+    """Say which Python packages run in; without one only they are off, so it closes nothing."""
+    if runtime.python is None:
+        return "none that the sandbox's user can run, so Python packages stay off"
+    uv = runtime.uv or "not there, so none can be installed"
+    return f"{runtime.python.program} {runtime.python.version}; uv: {uv}"
 
 
 def _missing(error: Missing | OSError) -> Check:

@@ -18,12 +18,15 @@ from registry.sandbox.service.engine import Engine
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_LINE_BYTES
 from registry.sandbox.service.process import LogSink
+from registry.sandbox.service.stdio import Channel
 
 logger = logging.getLogger("sandboxd")
 
 Method = Callable[[dict[str, Any], LogSink], Awaitable[dict[str, Any]]]
 AskingMethod = Callable[[dict[str, Any], LogSink, Ask], Awaitable[dict[str, Any]]]
 """A method that asks its client in turn, while it works."""
+Stream = Callable[[dict[str, Any], Channel], Awaitable[dict[str, Any]]]
+"""A method during which client and process exchange `message` notifications."""
 
 
 def peer_uid(connection: socket.socket) -> int:
@@ -68,6 +71,7 @@ class Server:
             "collect": engine.collect,
         }
         self._asking: dict[str, AskingMethod] = {"execute": engine.execute}
+        self._streams: dict[str, Stream] = {"open_stdio": engine.open_stdio}
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client until it goes away."""
@@ -85,7 +89,7 @@ class Server:
         try:
             uid = peer_uid(writer.get_extra_info("socket"))
             if uid in self._allowed_uids:
-                await Connection(self._methods, self._asking, reader, writer).serve()
+                await Connection(self._methods, self._asking, self._streams, reader, writer).serve()
             else:
                 logger.warning("refused a client of user %s", uid)
         finally:
@@ -100,15 +104,18 @@ class Connection:
         self,
         methods: dict[str, Method],
         asking: dict[str, AskingMethod],
+        streams: dict[str, Stream],
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._methods = methods
         self._asking = asking
         self._questions = Questions(self._write)
+        self._streams = streams
         self._reader = reader
         self._writer = writer
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._channels: dict[int, Channel] = {}
 
     async def serve(self) -> None:
         """Take requests until the input ends, then stop what still runs."""
@@ -134,10 +141,39 @@ class Connection:
         if method == "answer":
             self._questions.answered(params)
             return
+        if method == "message":
+            self._pass_on(params)
+            return
         if request_id is None or request_id in self._running:
             raise BadRequest
+        if method in self._streams:
+            self._channels[request_id] = self._channel(request_id)
         task = asyncio.create_task(self._run(request_id, method, params))
         self._running[request_id] = task
+
+    def _pass_on(self, params: dict[str, Any]) -> None:
+        """Hand a message of the client to the process; one for a process that ended is dropped."""
+        channel = self._channels.get(params.get("id", -1))
+        if channel is None:
+            return
+        message = params.get("message")
+        if not isinstance(message, dict) or channel.inbox.full():
+            raise BadRequest
+        channel.inbox.put_nowait(message)
+
+    def _channel(self, request_id: int) -> Channel:
+        async def emit(message: dict[str, Any]) -> None:
+            params = {"id": request_id, "message": message}
+            await self._send({"method": "message", "params": params})
+
+        return Channel(emit, self._log_sink(request_id))
+
+    def _log_sink(self, request_id: int) -> LogSink:
+        def on_log(level: str, text: str) -> None:
+            log = {"id": request_id, "level": level, "text": text}
+            self._write({"method": "log", "params": log})
+
+        return on_log
 
     async def _run(self, request_id: int, method: str, params: dict[str, Any]) -> None:
         try:
@@ -146,21 +182,21 @@ class Connection:
             logger.info("a client left before its answer")
         finally:
             self._running.pop(request_id, None)
+            self._channels.pop(request_id, None)
 
     async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Run a method; every way it can end becomes a result or an error."""
-
-        def on_log(level: str, text: str) -> None:
-            log = {"id": request_id, "level": level, "text": text}
-            self._write({"method": "log", "params": log})
-
-        try:
-            if asking := self._asking.get(method):
-                ask = self._questions.asker(request_id)
-                return {"result": await asking(params, on_log, ask)}
-            if run := self._methods.get(method):
-                return {"result": await run(params, on_log)}
+        on_log = self._log_sink(request_id)
+        if method in self._streams:
+            running = self._streams[method](params, self._channels[request_id])
+        elif method in self._asking:
+            running = self._asking[method](params, on_log, self._questions.asker(request_id))
+        elif method in self._methods:
+            running = self._methods[method](params, on_log)
+        else:
             return {"error": ServiceError("invalid_request", "There is no such method.").as_rpc()}
+        try:
+            return {"result": await running}
         except ServiceError as error:
             return {"error": error.as_rpc()}
         except asyncio.CancelledError:

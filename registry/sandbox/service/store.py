@@ -6,6 +6,7 @@ import stat
 from pathlib import Path
 
 import deno
+import uv
 
 from registry.sandbox.paths import readable_by
 
@@ -37,9 +38,10 @@ def lay_out(store: Path, owner: int) -> None:
     for name, text in ETC.items():
         (shared / "etc" / name).write_text(text, encoding="utf-8")
     shutil.copytree(GUEST, shared / "guest", dirs_exist_ok=True)
-    _place_deno(shared / "deno", owner)
+    _place(installed_deno(), shared / "deno", owner)
+    _place(installed_uv(), shared / "uv", owner)
     for path in shared.rglob("*"):
-        path.chmod(0o755 if path.is_dir() or path.name == "deno" else 0o644)
+        path.chmod(0o755 if path.is_dir() or path.name in ("deno", "uv") else 0o644)
 
 
 def installed_deno() -> Path | None:
@@ -50,8 +52,23 @@ def installed_deno() -> Path | None:
         return None
 
 
-def _place_deno(copy: Path, owner: int) -> None:
-    binary = installed_deno()
+def installed_uv() -> Path | None:
+    """Return uv's binary of the wheel in `requirements.txt`; None when it is not there."""
+    try:
+        return Path(uv.find_uv_bin())
+    except FileNotFoundError:
+        return None
+
+
+def find_uv(store: Path) -> Path | None:
+    """Return the uv that the service's user can run; None when there is none."""
+    copy = store / "runtime" / "uv"
+    binary = copy if copy.exists() else installed_uv()
+    return binary if binary is not None and os.access(binary, os.X_OK) else None
+
+
+def _place(binary: Path | None, copy: Path, owner: int) -> None:
+    """Copy a binary into the store where the user could not read it otherwise."""
     if binary is None or readable_by(binary, owner):
         copy.unlink(missing_ok=True)
     elif not copy.exists() or copy.stat().st_size != binary.stat().st_size:

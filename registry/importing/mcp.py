@@ -1,0 +1,209 @@
+"""Bring the tools of an MCP server into the registry: one server is one package."""
+
+import os
+import threading
+from dataclasses import dataclass
+
+from django.conf import settings as configuration
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+from django.utils.module_loading import import_string
+
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.context import ignore_progress
+from registry.importing.access import require_may_change, status_after_change
+from registry.importing.errors import NoTools
+from registry.importing.mcp_sources import McpRequest, check_source, request_of
+from registry.importing.mcp_tools import OfferedTool, offered_tools
+from registry.importing.npm import Imported, Stage
+from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.mcp import client, door
+from registry.mcp.settings import HttpServer, settings_of
+from registry.models import ImportJob, Package, Tool
+from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.tool import Health, ToolKind, Visibility
+from registry.sandbox.client import sandbox
+from registry.sandbox.contract import Artifact
+from registry.schemas import canonical_digest
+
+LONGEST_VERSION = 64
+LONGEST_INSTRUCTIONS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Found:
+    """All that is known of a server before its rows are written."""
+
+    name: str
+    request: McpRequest
+    artifact: Artifact | None
+    listing: client.Listing
+    tools: list[OfferedTool]
+    findings: list[JsonObject]
+
+
+def mcp_import(job: ImportJob, stage: Stage) -> Imported:
+    """Connect to the server that a job names and bring its tools up to date.
+
+    Nothing changes when it fails. Raises a DomainError that says whether the registry, the
+    sandbox, the network or the server is at fault.
+    """
+    request = request_of(job.settings)
+    artifact = _built(request, job.version, stage)
+    stage(f"Asking {job.name} for its tools")
+    package = Package.objects.filter(ecosystem=Ecosystem.MCP, name=job.name).first()
+    listing = listing_of(
+        client.Target(
+            server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
+            name=job.name,
+            artifact=artifact.artifact if artifact else "",
+            env=_values(job.requested_by, request),
+            network=tuple(package.allowed_hosts) if package else (),
+        )
+    )
+    tools, findings = offered_tools(listing)
+    if not tools:
+        raise NoTools(
+            f"{job.name} offers no tool that can be used.",
+            "Choose a server that has tools; one with prompts or resources only is of no use here.",
+            problems=findings,
+        )
+    stage(f"Saving {len(tools)} tool{'' if len(tools) == 1 else 's'}")
+    found = _Found(
+        name=job.name,
+        request=request,
+        artifact=artifact,
+        listing=listing,
+        tools=tools,
+        findings=findings,
+    )
+    return _save(found, job.requested_by)
+
+
+def listing_of(target: client.Target) -> client.Listing:
+    """Ask a server what it offers, in a throw-away process where it is a package."""
+
+    async def work(_: door.Note) -> client.Listing:
+        return await client.listing(target, notes=client.Notes(progress=ignore_progress))
+
+    return door.run(work, cancel=threading.Event(), note=ignore_progress)
+
+
+def _built(request: McpRequest, version: str, stage: Stage) -> Artifact | None:
+    server = request.server
+    if isinstance(server, HttpServer):
+        return None
+    stage(f"Installing {server.package}@{version or 'latest'} without running its scripts")
+    return sandbox().build(ecosystem=server.ecosystem, name=server.package, version=version or None)
+
+
+def _values(user: User | None, request: McpRequest) -> dict[str, str]:
+    """Return the requester's own values of the variables: many servers do not start without.
+
+    At the command line they are those of the environment.
+    """
+    names = [variable["name"] for variable in request.env]
+    if user is None:
+        return {name: os.environ[name] for name in names if os.environ.get(name)}
+    env = import_string(configuration.TOOL_CREDENTIALS)(user, None)
+    return {name: value for name, value in env(names).items() if value}
+
+
+@transaction.atomic
+def _save(found: _Found, user: User | None) -> Imported:
+    package, made = locked_package(
+        ecosystem=Ecosystem.MCP, name=found.name, defaults={"added_by": user}
+    )
+    before = _identity(package)
+    if not made:
+        require_may_change(package, user)
+        check_source(package, found.request.server)
+        package.added_by = package.added_by or user
+    _write_package(package, found)
+    if not made and _identity(package) != before:
+        package.review_status = status_after_change(package, user)
+    package.save()
+    known = tools_by_export(package)
+    report = [_write_tool(known.get(tool.name), package, tool, user) for tool in found.tools]
+    for gone in tools_retire(package, keep={tool.name for tool in found.tools}):
+        report.append(_entry(gone, "removed", f"{package} no longer has it."))
+    return Imported(package=package, report=report)
+
+
+def _identity(package: Package) -> str:
+    """Return a digest of what was approved: the code, where it is, and what it says it does."""
+    return canonical_digest([package.artifact, package.settings, package.manifest.get("tools")])
+
+
+def _write_package(package: Package, found: _Found) -> None:
+    listing, artifact = found.listing, found.artifact
+    server = found.request.server.model_copy(update={"protocol": listing.protocol})
+    package.settings = settings_of(server)
+    package.env = found.request.env
+    package.artifact = artifact.artifact if artifact else ""
+    package.integrity = artifact.integrity if artifact else ""
+    version = artifact.version if artifact else str(listing.info.get("version", ""))
+    package.version = storable(version)[:LONGEST_VERSION]
+    package.description = _description(found)
+    package.tier = Tier.RICH
+    package.manifest = storable(
+        {
+            "server": listing.info,
+            "protocol": listing.protocol,
+            "instructions": listing.instructions[:LONGEST_INSTRUCTIONS],
+            "tools": {tool.name: tool.annotations for tool in found.tools},
+        }
+    )
+    package.findings = storable(found.findings)
+
+
+def _description(found: _Found) -> str:
+    """Return what the server or its package says of itself in a line."""
+    told = found.listing.info.get("description")
+    if not told and found.artifact:
+        told = found.artifact.manifest.get("description")
+    if not told:
+        told = found.listing.info.get("title") or found.listing.info.get("name")
+    return str(storable(told or ""))[:2000]
+
+
+def _write_tool(
+    known: Tool | None, package: Package, offered: OfferedTool, user: User | None
+) -> JsonObject:
+    before = known.version if known and known.deleted_at is None else 0
+    error = offered.error(package.name)
+    values: JsonObject = {
+        **offered.values,
+        "kind": ToolKind.MCP,
+        "visibility": Visibility.PUBLIC,
+        "import_health": Health.BROKEN if error else Health.HEALTHY,
+        "health_error": error,
+        "last_health_check_at": timezone.now(),
+    }
+    if known is None:  # its package's review decides, until a governor stops this one tool
+        values["review_status"] = ReviewStatus.APPROVED
+    tool = tool_put(
+        known,
+        package,
+        offered.name,
+        values,
+        name=(package.name, offered.name),
+        author=user,
+        reason=f"Imported {package}"[:200],
+    )
+    if error:
+        return _entry(tool, "broken", error["message"])
+    if not before:
+        return _entry(tool, "added")
+    return _entry(tool, "unchanged" if tool.version == before else "updated")
+
+
+def _entry(tool: Tool, status: str, message: str = "") -> JsonObject:
+    return {
+        "export": tool.export_name,
+        "tool": str(tool.pk),
+        "status": status,
+        "message": message,
+    }

@@ -1,0 +1,182 @@
+"""Import a Python package or a local module: build it, ask it for its tools, write them."""
+
+import re
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.utils import timezone
+
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.importing.access import require_may_change, status_after_change
+from registry.importing.described import described_tool
+from registry.importing.errors import NoTools
+from registry.importing.matching import Match
+from registry.importing.npm import Imported, Stage
+from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
+from registry.models import ImportJob, Package, Tool
+from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.tool import Health, ToolKind, Visibility
+from registry.python_options import declared_env, guest_options, package_env, stand_ins
+from registry.sandbox.client import sandbox
+from registry.sandbox.contract import Artifact, Description, ToolDescription
+
+NOT_OFFERED = "not_offered"
+"""Code of the finding that a tool does not offer itself with the present settings, and why."""
+
+LONGEST_LABEL = 64
+NO_TOOLS_HINT = (
+    "A tool is a DynamicTool class, a LangChain tool, or a public function whose parameters have "
+    "types. Where a package has them elsewhere than in its main module, name the module."
+)
+_EXPORT = re.compile(rf"[^\x00-\x1f]{{1,{LONGEST_EXPORT}}}")
+
+
+def python_import(job: ImportJob, stage: Stage) -> Imported:
+    """Install what a job names and bring its tools up to date; nothing changes when it fails.
+
+    Raises a DomainError that says whether the index, the sandbox or the package is at fault.
+    """
+    what = job.name if job.ecosystem == Ecosystem.LOCAL else f"{job.name} {job.version}".strip()
+    stage(f"Installing {what} from wheels, without running its code")
+    artifact = sandbox().build(ecosystem=job.ecosystem, name=job.name, version=job.version or None)
+    env = package_env(job.settings, declared_env(artifact.manifest))
+    stage(f"Reading the tools of {artifact.name} {artifact.version} in the sandbox")
+    description = describe_python(artifact.artifact, job.settings, env)
+    usable = [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)][:MOST_TOOLS]
+    if not usable and not description.unavailable:
+        raise _without_tools(artifact, description)
+    stage(f"Saving {len(usable)} tool{'' if len(usable) == 1 else 's'}")
+    return _save(job, artifact, env, description, usable)
+
+
+def describe_python(artifact: str, settings: JsonObject, env: list[JsonObject]) -> Description:
+    """Ask a built package for its tools, under its settings and without anybody's secrets."""
+    names = [item["name"] for item in env]
+    return sandbox().describe(
+        artifact=artifact, options=guest_options(settings, names), env=stand_ins(settings, env)
+    )
+
+
+@transaction.atomic
+def _save(
+    job: ImportJob,
+    artifact: Artifact,
+    env: list[JsonObject],
+    description: Description,
+    usable: list[ToolDescription],
+) -> Imported:
+    user = job.requested_by
+    package, made = locked_package(
+        ecosystem=job.ecosystem, name=artifact.name, defaults={"added_by": user}
+    )
+    if not made:
+        require_may_change(package, user)
+        package.added_by = package.added_by or user  # one that the operator imported
+        if (package.artifact, package.settings) != (artifact.artifact, job.settings):
+            package.review_status = status_after_change(package, user)
+    _write_package(package, artifact, job.settings, env, _findings(description, usable))
+    known = tools_by_export(package)
+    report = [
+        _write_tool(known.get(tool.export), package, tool, description, user) for tool in usable
+    ]
+    reasons = {item.export: item.reason for item in description.unavailable}
+    for tool in tools_retire(package, keep={tool.export for tool in usable}):
+        message = reasons.get(tool.export_name, f"{package} no longer has it.")
+        report.append(_entry(tool, "removed", message))
+    return Imported(package=package, report=report)
+
+
+def _write_package(
+    package: Package,
+    artifact: Artifact,
+    settings: JsonObject,
+    env: list[JsonObject],
+    findings: list[JsonObject],
+) -> None:
+    manifest = storable(artifact.manifest)
+    own = manifest.get("outfitter") or {}
+    package.version = artifact.version
+    package.integrity = artifact.integrity
+    package.artifact = artifact.artifact
+    package.manifest = manifest
+    package.settings = storable(settings)
+    package.description = str(manifest.get("description") or "")
+    package.category = str(own.get("category") or "")[:LONGEST_LABEL]
+    package.env = env
+    package.tier = Tier.RICH if own else Tier.MINIMAL
+    package.findings = storable(findings)
+    package.save()
+
+
+def _write_tool(
+    known: Tool | None,
+    package: Package,
+    offered: ToolDescription,
+    description: Description,
+    user: User | None,
+) -> JsonObject:
+    described = described_tool(Match(declared=None, exported=offered), package, description)
+    before = known.version if known and known.deleted_at is None else 0
+    values = {
+        **described.values,
+        "kind": ToolKind.PYTHON,
+        "visibility": Visibility.PUBLIC,
+        "required_scopes": [storable(scope)[:100] for scope in offered.required_scopes],
+        "raw_string_args": [storable(name)[:100] for name in offered.raw_string_args],
+        "import_health": Health.BROKEN if described.error else Health.HEALTHY,
+        "health_error": described.error,
+        "last_health_check_at": timezone.now(),
+    }
+    if known is None:  # its package's review decides, until a governor stops this one tool
+        values["review_status"] = ReviewStatus.APPROVED
+    tool = tool_put(
+        known,
+        package,
+        offered.export,
+        values,
+        name=(package.name, offered.export),
+        author=user,
+        reason=f"Imported {package}"[:200],
+    )
+    if described.error:
+        return _entry(tool, "broken", described.error["message"])
+    if not before:
+        return _entry(tool, "added")
+    return _entry(tool, "unchanged" if tool.version == before else "updated")
+
+
+def _entry(tool: Tool, status: str, message: str = "") -> JsonObject:
+    return {
+        "export": tool.export_name,
+        "tool": str(tool.pk),
+        "status": status,
+        "message": message,
+    }
+
+
+def _findings(description: Description, usable: list[ToolDescription]) -> list[JsonObject]:
+    left_out = len(description.tools) - len(usable)
+    told = f"{left_out} tools are left out: their names cannot be used, or there are too many."
+    return [
+        *(
+            {"code": NOT_OFFERED, "path": item.export, "message": item.reason}
+            for item in description.unavailable
+        ),
+        *(
+            {"code": "export", "path": problem.export, "message": problem.message}
+            for problem in description.problems
+        ),
+        *([{"code": "export", "path": "tools", "message": told}] if left_out else []),
+    ]
+
+
+def _without_tools(artifact: Artifact, description: Description) -> NoTools:
+    problems = [
+        {"path": problem.export, "message": problem.message} for problem in description.problems
+    ]
+    told = f" {problems[0]['path']}: {problems[0]['message']}" if problems else ""
+    return NoTools(
+        f"{artifact.name} {artifact.version} has no tool.{told}", NO_TOOLS_HINT, problems=problems
+    )
