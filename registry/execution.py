@@ -29,7 +29,7 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
 from registry.models.invocation import Caller, Outcome
-from registry.models.tool import ToolKind
+from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
@@ -63,7 +63,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     standing = standing_of(spec.tool_id)
     try:
         checked = _permitted(spec, arguments, context, standing)
-        env = _credentials(spec, context)
+        env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
         inside = _narrowed(spec, context, standing, env, masker).derive(
@@ -104,6 +104,11 @@ def _permitted(
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
     if standing is None or not standing.usable_by(context.user):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
+    if standing.visibility == Visibility.PUBLIC and not _trusted(spec, context, standing):
+        raise PermissionRefused(
+            f"Version {spec.version} of {spec.wire_name} was never approved.",
+            "Use its current version, or ask a reviewer.",
+        )
     required = frozenset(standing.required_scopes)
     if context.scopes is not None and (missing := required - context.scopes):
         raise PermissionRefused(
@@ -121,10 +126,24 @@ def _permitted(
     return validate_arguments(spec.input_schema, {**arguments, **context.presets(spec.tool_id)})
 
 
-def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
-    """Return the values of the variables that the tool declares, and of no others."""
+def _trusted(spec: ToolSpec, context: CallContext, standing: Standing) -> bool:
+    return standing.is_made_by(context.user) or standing.vouches_for(spec.version)
+
+
+def _credentials(spec: ToolSpec, context: CallContext, standing: Standing | None) -> JsonObject:
+    """Return the values of the variables that the tool declares, and of no others.
+
+    A tool that a team shares may be called before it was reviewed, but nobody lends it a key: its
+    maker decides where it goes, and may change that at any time.
+    """
     if not spec.env:
         return {}
+    if standing is None or not _trusted(spec, context, standing):
+        raise PermissionRefused(
+            f"{spec.wire_name} wants {', '.join(v.name for v in spec.env)}. It is somebody else's "
+            "and this version of it was not approved, so it is given nobody's keys.",
+            "Ask a reviewer to approve it, or make a tool of your own like it.",
+        )
     values = dict(context.env([variable.name for variable in spec.env]))
     missing = [v.name for v in spec.env if v.required and not values.get(v.name)]
     if missing:
