@@ -6,7 +6,7 @@ round the checks: permission → approval → arguments → credentials → embe
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from uuid import UUID, uuid4
 
@@ -66,11 +66,16 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
+        lent: set[str] = set()
         inside = _narrowed(spec, context, standing, env, masker).derive(
             invocation_id=invocation_id,
-            inner=_inner(context, invocation_id) if spec.kind == ToolKind.CODE else None,
+            inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
         )
-        answer = executor_for(spec.kind).execute(spec, checked, inside)
+        try:
+            answer = executor_for(spec.kind).execute(spec, checked, inside)
+        finally:
+            if lent:  # a program may put together what its tools gave it in parts
+                masker = Masker({*lent, *context.given.values()})
         details = answer.details
         output = _usable(answer, masker)
     except ToolError as problem:
@@ -183,12 +188,21 @@ def _narrowed(
     return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
-def _inner(context: CallContext, parent_id: UUID) -> Inner:
-    """Return how a program calls tools: by this same door, with the rights of its own call."""
+def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
+    """Return how a program calls tools: by this same door, with the rights of its own call.
+
+    The values of variables that its tools read are added to `lent`.
+    """
+
+    def env(names: Sequence[str]) -> Mapping[str, str]:
+        values = context.env(names)
+        lent.update(values.values())
+        return values
 
     def call(spec: ToolSpec, arguments: JsonObject, cancel: Event) -> ToolResult:
         inside = context.derive(
             caller=Caller.CODE,
+            env=env,
             parent_id=parent_id,
             depth=context.depth + 1,
             cancel=cancel,

@@ -203,7 +203,7 @@ def test_a_binding_of_an_approved_package_is_reviewed_anew(npm, alice, governor)
 
     assert bound.review_status == ReviewStatus.CANDIDATE
     package_review(bound, status=ReviewStatus.APPROVED)
-    again = bring("bound-anew", alice).package
+    again = bring(package.name, alice).package
     assert again.review_status == ReviewStatus.APPROVED
 
 
