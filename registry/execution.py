@@ -6,7 +6,7 @@ round the checks: permission → approval → arguments → credentials → embe
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from threading import Event
 from uuid import UUID, uuid4
 
@@ -29,7 +29,7 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.models import Invocation
 from registry.models.invocation import Caller, Outcome
-from registry.models.tool import ToolKind
+from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schemas import validate_arguments
@@ -63,14 +63,19 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     standing = standing_of(spec.tool_id)
     try:
         checked = _permitted(spec, arguments, context, standing)
-        env = _credentials(spec, context)
+        env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
+        lent: set[str] = set()
         inside = _narrowed(spec, context, standing, env, masker).derive(
             invocation_id=invocation_id,
-            inner=_inner(context, invocation_id) if spec.kind == ToolKind.CODE else None,
+            inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
         )
-        answer = executor_for(spec.kind).execute(spec, checked, inside)
+        try:
+            answer = executor_for(spec.kind).execute(spec, checked, inside)
+        finally:
+            if lent:  # a program may put together what its tools gave it in parts
+                masker = Masker({*lent, *context.given.values()})
         details = answer.details
         output = _usable(answer, masker)
     except ToolError as problem:
@@ -104,6 +109,11 @@ def _permitted(
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
     if standing is None or not standing.usable_by(context.user):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
+    if standing.visibility == Visibility.PUBLIC and not _trusted(spec, context, standing):
+        raise PermissionRefused(
+            f"Version {spec.version} of {spec.wire_name} was never approved.",
+            "Use its current version, or ask a reviewer.",
+        )
     required = frozenset(standing.required_scopes)
     if context.scopes is not None and (missing := required - context.scopes):
         raise PermissionRefused(
@@ -121,10 +131,24 @@ def _permitted(
     return validate_arguments(spec.input_schema, {**arguments, **context.presets(spec.tool_id)})
 
 
-def _credentials(spec: ToolSpec, context: CallContext) -> JsonObject:
-    """Return the values of the variables that the tool declares, and of no others."""
+def _trusted(spec: ToolSpec, context: CallContext, standing: Standing) -> bool:
+    return standing.is_made_by(context.user) or standing.vouches_for(spec.version)
+
+
+def _credentials(spec: ToolSpec, context: CallContext, standing: Standing | None) -> JsonObject:
+    """Return the values of the variables that the tool declares, and of no others.
+
+    A tool that a team shares may be called before it was reviewed, but nobody lends it a key: its
+    maker decides where it goes, and may change that at any time.
+    """
     if not spec.env:
         return {}
+    if standing is None or not _trusted(spec, context, standing):
+        raise PermissionRefused(
+            f"{spec.wire_name} wants {', '.join(v.name for v in spec.env)}. It is somebody else's "
+            "and this version of it was not approved, so it is given nobody's keys.",
+            "Ask a reviewer to approve it, or make a tool of your own like it.",
+        )
     values = dict(context.env([variable.name for variable in spec.env]))
     missing = [v.name for v in spec.env if v.required and not values.get(v.name)]
     if missing:
@@ -164,12 +188,21 @@ def _narrowed(
     return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
-def _inner(context: CallContext, parent_id: UUID) -> Inner:
-    """Return how a program calls tools: by this same door, with the rights of its own call."""
+def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
+    """Return how a program calls tools: by this same door, with the rights of its own call.
+
+    The values of variables that its tools read are added to `lent`.
+    """
+
+    def env(names: Sequence[str]) -> Mapping[str, str]:
+        values = context.env(names)
+        lent.update(values.values())
+        return values
 
     def call(spec: ToolSpec, arguments: JsonObject, cancel: Event) -> ToolResult:
         inside = context.derive(
             caller=Caller.CODE,
+            env=env,
             parent_id=parent_id,
             depth=context.depth + 1,
             cancel=cancel,

@@ -59,18 +59,35 @@ class Standing(NamedTuple):
     import_health: str
     execution_health: str
     required_scopes: list[str]
+    unreviewed_versions: list[int]
     allowed_hosts: list[str] | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
         if self.review_status in BLOCKED or self.package_review in BLOCKED:
             return False
-        if user.pk in (self.owner_id, self.package_added_by):
+        if self.is_made_by(user):
             return True
         if self.visibility == Visibility.PUBLIC:
-            approved = (ReviewStatus.APPROVED, None)
-            return self.review_status == ReviewStatus.APPROVED and self.package_review in approved
+            return self._is_approved
         return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
+    def is_made_by(self, user: User) -> bool:
+        """Say whether the tool, or its package, is this person's own."""
+        return user.pk in (self.owner_id, self.package_added_by)
+
+    def vouches_for(self, version: int) -> bool:
+        """Say whether review has approved the tool as it was in this version.
+
+        Whoever made a tool may call what nobody has looked at. Anybody else, whom a sequence or an
+        agent of theirs may lead to an old version, must not be given it, nor lend it a key.
+        """
+        return self._is_approved and version not in self.unreviewed_versions
+
+    @property
+    def _is_approved(self) -> bool:
+        approved = (ReviewStatus.APPROVED, None)
+        return self.review_status == ReviewStatus.APPROVED and self.package_review in approved
 
     @property
     def is_healthy(self) -> bool:
@@ -92,6 +109,7 @@ def standing_of(tool_id: UUID) -> Standing | None:
             "import_health",
             "execution_health",
             "required_scopes",
+            "unreviewed_versions",
             "package__allowed_hosts",
         )
         .order_by("pk")

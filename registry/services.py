@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
+from django.db.models import F, Func, QuerySet
 from django.utils import timezone
 
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
@@ -43,7 +44,8 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     Two editors who publish at once are kept apart by a lock on the tool's row.
     """
     if tool.version:
-        Tool.objects.select_for_update().filter(pk=tool.pk).get()
+        stored = Tool.objects.select_for_update().filter(pk=tool.pk)
+        tool.unreviewed_versions = stored.values_list("unreviewed_versions", flat=True).get()
     tool.quality = quality_of(tool)
     snapshot = snapshot_of(tool)
     digest = canonical_digest(snapshot)
@@ -53,6 +55,8 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
         tool.save()
         return latest
     tool.version = latest.number + 1 if latest else 1
+    if not _approved(tool):
+        tool.unreviewed_versions = [*tool.unreviewed_versions, tool.version]
     tool.save()
     return ToolVersion.objects.create(
         tool=tool,
@@ -106,10 +110,13 @@ def tool_delete(tool: Tool) -> None:
     tool.save(update_fields=["deleted_at", "updated_at"])
 
 
+@transaction.atomic
 def tool_review(tool: Tool, *, status: ReviewStatus) -> None:
-    """Approve, reject or quarantine a tool."""
+    """Approve, reject or quarantine a tool; what is approved is its present version."""
     tool.review_status = status
     tool.save(update_fields=["review_status", "updated_at"])
+    if _approved(tool):
+        _vouch(Tool.objects.filter(pk=tool.pk))
 
 
 def tool_limit_time(tool: Tool, *, seconds: int, author: User | None) -> ToolVersion:
@@ -118,12 +125,28 @@ def tool_limit_time(tool: Tool, *, seconds: int, author: User | None) -> ToolVer
     return tool_publish(tool, author=author, reason=f"Time limit: {seconds} s")
 
 
+@transaction.atomic
 def package_review(package: Package, *, status: ReviewStatus) -> None:
-    """Approve, reject or quarantine a package and so all of its tools."""
+    """Approve, reject or quarantine a package and so its tools, in their present versions."""
     package.review_status = status
     package.save(update_fields=["review_status", "updated_at"])
+    if status == ReviewStatus.APPROVED:
+        _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
     if status in BLOCKED and package.artifact:
         transaction.on_commit(partial(_forget, package.artifact))
+
+
+def _approved(tool: Tool) -> bool:
+    package = tool.package
+    return tool.review_status == ReviewStatus.APPROVED and (
+        package is None or package.review_status == ReviewStatus.APPROVED
+    )
+
+
+def _vouch(tools: QuerySet[Tool]) -> None:
+    """Take the present version of each from those that nobody has approved."""
+    without = Func(F("unreviewed_versions"), F("version"), function="array_remove")
+    tools.update(unreviewed_versions=without)
 
 
 def _forget(artifact: str) -> None:

@@ -17,6 +17,9 @@ from jmespath.parser import ParsedResult
 
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject, JsonValue
+from registry.api_templates import SLIPS
+from registry.builtins.json_bounds import BoundedInterpreter, weighed
+from registry.errors import ToolInputRejected
 from sequences.definition import Definition, InitialInput, InputSource, PreviousStep, StaticValue
 
 MAX_EXPRESSION_LENGTH = 1_000
@@ -93,10 +96,14 @@ def evaluate(expression: str, data: JsonValue) -> JsonValue:
     if path is not None:
         return _walk(path, data)
     try:
-        value = compiled.search(data)
+        value = weighed(BoundedInterpreter().visit(compiled.parsed, data))
     except RecursionError:
         raise MissingValueError("The data is nested too deeply.") from None
-    except (JMESPathError, TypeError, ValueError, ArithmeticError) as error:
+    except ToolInputRejected:
+        raise MissingValueError(
+            f"“{expression.strip()[:100]}” takes too long on this data, or gives too much."
+        ) from None
+    except SLIPS as error:
         reason = " ".join(str(error).split())[:200]
         raise MissingValueError(f"“{expression.strip()}” does not fit the data: {reason}") from None
     if value is None:

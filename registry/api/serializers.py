@@ -5,6 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.importing.variables import MOST_VARIABLES
+from registry.mcp.settings import VARIABLE
 from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import HealthState
 from registry.models.package import Ecosystem
@@ -282,6 +284,14 @@ class ToolRunSerializer(serializers.Serializer[Any]):
         max_length=60, required=False, allow_blank=True, default="", help_text="Call as this agent."
     )
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
+
+    def validate_env(self, env: dict[str, str]) -> dict[str, str]:
+        """Refuse more variables than a package may declare: each is looked for in the answer."""
+        if len(env) > MOST_VARIABLES:
+            raise serializers.ValidationError(f"At most {MOST_VARIABLES} variables can be given.")
+        for name in env:
+            serializers.RegexField(VARIABLE).run_validation(name)
+        return env
 
 
 class InvocationSerializer(serializers.ModelSerializer[Invocation]):

@@ -72,7 +72,7 @@ def import_request(
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
-    settings = _checked(ecosystem, name, version, settings, package, user)
+    settings = _checked(ecosystem, name, version, storable(settings), package, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {

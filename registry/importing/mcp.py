@@ -15,8 +15,8 @@ from config.lib.types import JsonObject
 from registry.context import ignore_progress
 from registry.importing.access import require_may_change, status_after_change
 from registry.importing.errors import NoTools
-from registry.importing.mcp_sources import McpRequest, check_source, request_of
-from registry.importing.mcp_tools import OfferedTool, offered_tools
+from registry.importing.mcp_sources import McpRequest, check_source, request_of, server_in
+from registry.importing.mcp_tools import SAID, OfferedTool, offered_tools
 from registry.importing.npm import Imported, Stage
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
 from registry.mcp import client, door
@@ -59,7 +59,7 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
             server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
             name=job.name,
             artifact=artifact.artifact if artifact else "",
-            env=_values(job.requested_by, request),
+            env=_values(job.requested_by, request, package),
             network=tuple(package.allowed_hosts) if package else (),
         )
     )
@@ -99,16 +99,24 @@ def _built(request: McpRequest, version: str, stage: Stage) -> Artifact | None:
     return sandbox().build(ecosystem=server.ecosystem, name=server.package, version=version or None)
 
 
-def _values(user: User | None, request: McpRequest) -> dict[str, str]:
+def _values(user: User | None, request: McpRequest, package: Package | None) -> dict[str, str]:
     """Return the requester's own values of the variables: many servers do not start without.
 
-    At the command line they are those of the environment.
+    At the command line they are those of the environment. A server that somebody else brought,
+    and that nobody has approved, is given none: it names the variables, and may name any.
     """
     names = [variable["name"] for variable in request.env]
+    if package is not None and not _may_be_given_keys(package, user):
+        return {}
     if user is None:
         return {name: os.environ[name] for name in names if os.environ.get(name)}
     env = import_string(configuration.TOOL_CREDENTIALS)(user, None)
     return {name: value for name, value in env(names).items() if value}
+
+
+def _may_be_given_keys(package: Package, user: User | None) -> bool:
+    own = package.added_by_id in (None, user.pk if user else None)
+    return own or package.review_status == ReviewStatus.APPROVED
 
 
 @transaction.atomic
@@ -116,25 +124,35 @@ def _save(found: _Found, user: User | None) -> Imported:
     package, made = locked_package(
         ecosystem=Ecosystem.MCP, name=found.name, defaults={"added_by": user}
     )
-    before = _identity(package)
+    known = tools_by_export(package)
+    living = {name: tool for name, tool in known.items() if tool.deleted_at is None}
+    before = _identity(package, {name: _said_by(tool) for name, tool in living.items()})
     if not made:
         require_may_change(package, user)
         check_source(package, found.request.server)
         package.added_by = package.added_by or user
     _write_package(package, found)
-    if not made and _identity(package) != before:
+    if not made and _identity(package, {tool.name: tool.values for tool in found.tools}) != before:
         package.review_status = status_after_change(package, user)
     package.save()
-    known = tools_by_export(package)
     report = [_write_tool(known.get(tool.name), package, tool, user) for tool in found.tools]
     for gone in tools_retire(package, keep={tool.name for tool in found.tools}):
         report.append(_entry(gone, "removed", f"{package} no longer has it."))
     return Imported(package=package, report=report)
 
 
-def _identity(package: Package) -> str:
-    """Return a digest of what was approved: the code, where it is, and what it says it does."""
-    return canonical_digest([package.artifact, package.settings, package.manifest.get("tools")])
+def _identity(package: Package, tools: JsonObject) -> str:
+    """Return a digest of what was approved: the code, where it is, what it reads and says it does.
+
+    What a server says of its tools is read by models, and the server can change it at any time.
+    """
+    reads = sorted(variable["name"] for variable in package.env)
+    server = settings_of(server_in(package)) if package.settings else {}
+    return canonical_digest([package.artifact, server, reads, package.manifest.get("tools"), tools])
+
+
+def _said_by(tool: Tool) -> JsonObject:
+    return {name: getattr(tool, name) for name in SAID}
 
 
 def _write_package(package: Package, found: _Found) -> None:

@@ -18,6 +18,7 @@ from registry.mcp.settings import (
     variables_of,
 )
 from registry.models import Package
+from registry.specs import GOVERNED
 
 ENV = "env"
 """Beside the server's settings, a request has the variables that it needs under this key."""
@@ -51,9 +52,14 @@ def request_of(settings: JsonValue) -> McpRequest:
     return McpRequest(server=server, env=[*map(_variable, signing), *env])
 
 
+def server_in(package: Package) -> Server:
+    """Return the server that a package is, without what was decided about it here."""
+    return server_of({key: value for key, value in package.settings.items() if key not in GOVERNED})
+
+
 def request_again(package: Package) -> McpRequest:
     """Return the request by which a package was imported."""
-    return McpRequest(server=server_of(package.settings), env=list(package.env))
+    return McpRequest(server=server_in(package), env=list(package.env))
 
 
 def settings_from(
@@ -126,7 +132,7 @@ def check_name(name: str) -> None:
 
 def check_source(package: Package, server: Server) -> None:
     """Raise PackageExists where another server has the name already."""
-    if package.settings and _source(server_of(package.settings)) != _source(server):
+    if package.settings and _source(server_in(package)) != _source(server):
         raise PackageExists(
             f"Another MCP server is called {package.name} already.", "Give this one another name."
         )

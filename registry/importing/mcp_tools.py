@@ -11,6 +11,9 @@ from registry.mcp.client import Listing
 from registry.schemas import check_schema
 
 MOST_TOOLS = 200
+SAID = ("title", "description", "input_schema", "output_schema", "ai_agent")
+"""The fields of a tool's row that its server writes."""
+
 LONGEST_DESCRIPTION = 20_000
 _NAME = re.compile(r"[\w./$:-]{1,128}", re.ASCII)
 

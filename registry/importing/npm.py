@@ -133,6 +133,8 @@ def _save(
             package.review_status = status_after_change(package, user)
     if bindings:
         decided = {**package.settings.get("bindings", {}), **bindings}
+        if decided != package.settings.get("bindings"):  # other code runs under an approved name
+            package.review_status = status_after_change(package, user)
         package.settings = {**package.settings, "bindings": decided}
     matches = match_tools(manifest.tools, description.tools, package.settings.get("bindings"))
     if not matches:

@@ -94,6 +94,12 @@ class Tool(Fares):
         default=ReviewStatus.CANDIDATE,
         help_text="A tool of a package also needs the package's approval.",
     )
+    unreviewed_versions = ArrayField(
+        models.PositiveIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Versions that were never approved: nobody but their makers may call them.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)

@@ -9,8 +9,10 @@ from agents.models import AgentTool
 from agents.models.agent_tool import Approval
 from chat import services
 from chat.demo.model import reply_to
+from chat.models import Artifact
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
+from chat.variables import variables_remember
 from registry.models import Invocation, Tool
 from tests import factories
 from tests.chat.conftest import finished
@@ -162,3 +164,21 @@ def test_the_demo_model_runs_a_program_that_the_person_wrote():
     said = "Run this:\n```python\n1 + 1\n```"
     reply = reply_to([{"role": "user", "content": said}], [run_code])
     assert reply.calls == (("run_code", '{"code": "1 + 1\\n"}'),)
+
+
+def test_a_long_result_of_a_program_is_kept_as_an_artifact(conversation, model, say):
+    model.calls(Call("run_code", {"code": "'x' * 60_000"}))
+    model.enqueue("Done.")
+    say(conversation, "Write a lot")
+    artifact = Artifact.objects.get()
+    assert artifact.name == "run_code.json"
+    assert "«artifact_content:run_code.json»" in model.requests[-1]["messages"][-1]["content"]
+
+
+def test_what_a_program_comes_to_holds_no_secret_of_the_conversation(conversation, model, say):
+    variables_remember(conversation, {"A_KEY": "canary-1f0e9d8c"})
+    model.calls(Call("run_code", {"code": "'canary' + '-1f0e9d8c'"}))
+    model.enqueue("Done.")
+    turn = say(conversation, "Put it together")
+    assert "canary-1f0e9d8c" not in model.requests[-1]["messages"][-1]["content"]
+    assert "canary-1f0e9d8c" not in str(turn.messages.values_list("result", "content"))

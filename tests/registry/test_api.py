@@ -262,6 +262,17 @@ def test_a_run_of_a_wrong_shape_is_refused(alice, body):
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
 
 
+@pytest.mark.parametrize(
+    "env", [{f"KEY_{number}": "value" for number in range(51)}, {"no name": "value"}]
+)
+def test_a_call_takes_no_more_variables_than_there_can_be(alice, env):
+    tool = make_builtin("calculator")
+    body = {"arguments": {"expression": "1"}, "env": env}
+    refused = bearer(alice).post(f"{API}/tools/{tool.pk}/run/", body, content_type=JSON)
+    assert refused.status_code == 400
+    assert "env" in str(refused.json())
+
+
 def test_a_call_uses_stored_credentials_and_those_it_is_given(alice):
     env = [{"name": "SOME_KEY", "required": True}]
     tool = make_tool(package=make_package(artifact="a" * 64, env=env))

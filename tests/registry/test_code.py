@@ -25,6 +25,7 @@ from registry.toolset import Toolset
 from tests.factories import (
     make_agent,
     make_builtin,
+    make_package,
     make_run_code,
     make_sequence,
     make_tool,
@@ -324,3 +325,33 @@ def test_a_program_is_tried_on_the_tools_page(
     assert page.status_code == 200
     assert "&quot;result&quot;: 10" in page.content.decode()
     assert "See every call" in page.content.decode()
+
+
+def test_a_program_that_puts_a_key_together_from_parts_does_not_show_it(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = "canary-7d1c0a9e5b"
+
+    class Telling:
+        def execute(self, spec: ToolSpec, arguments: Any, context: CallContext) -> Output:
+            half = context.env(["KEY"])["KEY"]
+            return Output(value=half[:9] if arguments["text"] == "first" else half[9:])
+
+    real = base.executor_for
+    monkeypatch.setattr(
+        "registry.execution.executor_for", lambda kind: Telling() if kind == "npm" else real(kind)
+    )
+    tool = make_tool(package=make_package(env=[{"name": "KEY"}]), wire_name="tell")
+    code = """
+whole = await tool_call("tell", text="first") + await tool_call("tell", text="second")
+print(whole)
+whole
+"""
+    result = run(code, tool, env=lambda names: dict.fromkeys(names, key))
+
+    assert isinstance(result, Succeeded)
+    assert result.output["result"] == "••••••"
+    assert key not in str(Invocation.objects.get(pk=result.invocation_id).output)
+    failed = run(code + "\nraise ValueError(whole)", tool, env=lambda names: {"KEY": key})
+    assert isinstance(failed, Failed)
+    assert key not in str(failed.error.as_dict())

@@ -14,6 +14,7 @@ from registry.models.invocation import Caller, Outcome
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
 from registry.results import Failed, Succeeded
+from registry.services import package_review, tool_publish
 from tests.factories import make_builtin, make_package, make_tool
 
 pytestmark = pytest.mark.django_db
@@ -269,3 +270,20 @@ def test_a_kind_without_executor_is_a_clear_error(alice, settings):
     result = call(make_tool(), {"text": "x"}, context(alice))
 
     assert result.error.code == "tool_unavailable"
+
+
+def test_a_version_that_was_never_approved_is_for_its_maker_alone(alice, bob, scripted):
+    """A sequence or an agent may pin any version: that must not lead round the review."""
+    package = make_package(review_status=ReviewStatus.CANDIDATE, added_by=alice)
+    tool = make_tool(package=package)
+    tool.description = "Harmless by now."
+    tool_publish(tool, author=alice)
+    package_review(package, status=ReviewStatus.APPROVED)
+    first = load_spec(tool, 1)
+
+    refused = invoke(first, {"text": "a"}, context(bob))
+
+    assert refused.error.code == "permission_refused"
+    assert "Version 1" in refused.error.message
+    assert isinstance(invoke(load_spec(tool, 2), {"text": "a"}, context(bob)), Succeeded)
+    assert isinstance(invoke(first, {"text": "a"}, context(alice)), Succeeded)

@@ -163,3 +163,20 @@ def test_the_health_command_has_nothing_to_do_without_packages(db, capsys):
 )
 def test_name_and_version_are_told_apart(text, parts):
     assert split_version(text) == parts
+
+
+@pytest.mark.parametrize("text", ["a\x00b", "a\ud800b"])
+@pytest.mark.parametrize(
+    ("ecosystem", "settings"),
+    [
+        ("pypi", lambda text: {"tool_config": {"greeting": text}}),
+        ("pypi", lambda text: {"tool_config": {text: 1}}),
+        ("mcp", lambda text: {"transport": "http", "url": "https://a.example", "protocol": text}),
+    ],
+)
+def test_settings_that_cannot_be_stored_are_cleaned(alice, ecosystem, settings, text):
+    job = import_request(
+        ecosystem=ecosystem, name="odd", settings=settings(text), user=alice, queued=False
+    )
+    job.refresh_from_db()
+    assert text not in str(job.settings)

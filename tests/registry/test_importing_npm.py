@@ -195,6 +195,18 @@ def test_only_who_added_a_package_or_a_reviewer_binds_its_tools(npm, alice, char
     npm_bind(package, {"recipeHash": "recipeHashTool"}, user=governor)
 
 
+def test_a_binding_of_an_approved_package_is_reviewed_anew(npm, alice, governor):
+    package = bring(drifting(npm, "bound-anew"), alice).package
+    package_review(package, status=ReviewStatus.APPROVED)
+
+    bound = npm_bind(package, {"recipeHash": "recipeHashTool"}, user=alice).package
+
+    assert bound.review_status == ReviewStatus.CANDIDATE
+    package_review(bound, status=ReviewStatus.APPROVED)
+    again = bring(package.name, alice).package
+    assert again.review_status == ReviewStatus.APPROVED
+
+
 READS_KEY = """
 export const shout = { ...tool('Shouts'), execute: async () => {
   if (!process.env.SHOUT_API_KEY) throw new Error('no key');

@@ -16,11 +16,13 @@ from registry.context import CallContext
 from registry.execution import invoke
 from registry.importing.errors import PackageExists, PackageNotYours
 from registry.importing.jobs import import_request, import_run
+from registry.importing.variables import package_declare_env
 from registry.loading import load_spec
 from registry.models import ImportJob, Package, Tool
 from registry.models.invocation import Caller
+from registry.models.package import ReviewStatus
 from registry.results import Failed, Succeeded
-from registry.services import tool_publish
+from registry.services import package_review, tool_publish
 from tests.fakes.mcp_server import PIXEL, TOKEN, answering, running_app, running_mcp_server
 
 if TYPE_CHECKING:
@@ -208,6 +210,53 @@ def test_a_second_import_updates_what_changed_and_takes_out_what_is_gone(
     assert status["mixed"] == "unchanged"
     assert Tool.objects.get(export_name="add").description.startswith("Add two whole numbers")
     assert Package.objects.get().pk == package.pk
+
+
+@pytest.mark.parametrize("changed", ["variables", "words"])
+def test_an_approved_server_that_reads_or_says_something_else_is_reviewed_anew(
+    alice: User, modern: McpServer, changed: str
+) -> None:
+    package_review(package_of(alice, modern.url), status=ReviewStatus.APPROVED)
+    assert package_of(alice, modern.url).review_status == ReviewStatus.APPROVED
+    if changed == "words":  # as if the server had said so when it was approved
+        Tool.objects.filter(export_name="add").update(description="Adds.")
+
+    package = package_of(
+        alice, modern.url, **({"env": ["PAYROLL_KEY"]} if changed != "words" else {})
+    )
+
+    assert package.review_status == ReviewStatus.CANDIDATE
+
+
+def test_a_server_may_be_imported_anew_after_it_was_let_read_a_variable(
+    alice: User, modern: McpServer
+) -> None:
+    package_declare_env(package_of(alice, modern.url), [{"name": "EXTRA"}], user=alice)
+    job = import_request(ecosystem="mcp", name="sample", user=alice, queued=False)
+    import_run(job.pk)
+    job.refresh_from_db()
+    assert job.error is None, job.error
+    assert job.package is not None
+    assert [variable["name"] for variable in job.package.env] == ["EXTRA"]
+
+
+def test_a_reviewer_or_an_operator_who_imports_a_strangers_server_lends_it_no_key(
+    alice: User, governor: User, closed: McpServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    credential_set(alice, name="SAMPLE_TOKEN", value=TOKEN)
+    package = package_of(alice, closed.url, **BEARER)
+    credential_set(governor, name="SAMPLE_TOKEN", value=TOKEN)
+    monkeypatch.setenv("SAMPLE_TOKEN", TOKEN)
+
+    def error_of(user: User | None) -> Any:
+        job = import_request(ecosystem="mcp", name="sample", user=user, queued=False)
+        import_run(job.pk)
+        job.refresh_from_db()
+        return job.error
+
+    assert [error_of(user)["code"] for user in (governor, None)] == ["missing_credential"] * 2
+    package_review(package, status=ReviewStatus.APPROVED)
+    assert [error_of(user) for user in (governor, None)] == [None, None]
 
 
 def test_another_server_does_not_take_over_a_name(alice: User, modern: McpServer) -> None:

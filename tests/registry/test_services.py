@@ -4,7 +4,7 @@ import pytest
 
 from registry.models import ToolVersion
 from registry.models.package import ReviewStatus
-from registry.selectors import tools_usable_by
+from registry.selectors import standing_of, tools_usable_by
 from registry.services import (
     free_wire_name,
     package_review,
@@ -71,3 +71,20 @@ def test_a_review_stops_a_tool_or_a_whole_package(alice, status):
     assert not tools_usable_by(alice).exists()
     package_review(package, status=ReviewStatus.APPROVED)
     assert list(tools_usable_by(alice)) == [second]
+
+
+def test_only_what_was_the_present_version_when_it_was_approved_is_vouched_for(alice):
+    package = make_package(review_status=ReviewStatus.CANDIDATE, added_by=alice)
+    tool = make_tool(package=package)
+    tool.description = "What a reviewer sees."
+    tool_publish(tool, author=alice)
+    assert [standing_of(tool.pk).vouches_for(number) for number in (1, 2)] == [False, False]
+
+    package_review(package, status=ReviewStatus.APPROVED)
+    assert [standing_of(tool.pk).vouches_for(number) for number in (1, 2)] == [False, True]
+
+    tool.refresh_from_db()
+    tool.description = "Published by a reviewer, so approved as it is."
+    tool_publish(tool, author=None)
+    tool_review(tool, status=ReviewStatus.APPROVED)
+    assert [standing_of(tool.pk).vouches_for(number) for number in (1, 2, 3)] == [False, True, True]

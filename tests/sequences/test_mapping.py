@@ -120,6 +120,18 @@ def test_data_nested_too_deeply_is_a_missing_value():
         evaluate("to_string(@)", data)
 
 
+@pytest.mark.parametrize(
+    ("expression", "data"),
+    [
+        (" | ".join(["[@, @]"] * 60), {"a": 1}),
+        ("a[*].join(',', b)", {"a": [{"b": ["x" * 1_000] * 100}] * 60}),
+    ],
+)
+def test_an_expression_that_builds_too_much_is_refused(expression, data):
+    with pytest.raises(MissingValueError, match="gives too much"):
+        evaluate(expression, data)
+
+
 def test_the_final_output_is_mapped_or_absent():
     step = {"stepNumber": 1, "toolToRunId": "t"}
     final = {"sum": {"source": "previousStep", "step": "counted", "path": "total"}}

@@ -5,14 +5,17 @@ import json
 import pytest
 
 from config.lib.addresses import parse_allowed
+from registry.api_tools import api_tool_save
 from registry.context import CallContext
 from registry.execution import invoke
 from registry.loading import load_spec
 from registry.models import Invocation
 from registry.models.invocation import Caller
+from registry.models.package import ReviewStatus
 from registry.results import Failed, Succeeded
+from registry.services import tool_review
 from tests.fakes.web_server import serving
-from tests.registry.api_tools.making import make_api_tool
+from tests.registry.api_tools.making import fields_of, make_api_tool
 
 CANARY = "canary-5f2e81"
 
@@ -238,3 +241,23 @@ def test_the_callers_token_does_not_follow_a_redirect_elsewhere(call, web, setti
         other.on("/y", lambda it: it.answer("ok"))
         output(call(auth=CALLER, context={"caller_token": lambda: CANARY}))
         assert "authorization" not in other.asked[0].headers
+
+
+def test_a_tool_of_a_team_is_lent_nobodys_key_until_it_is_approved(alice, bob, team, web):
+    auth = {"type": "bearer", "env": "KEY"}
+    tool = make_api_tool(alice, {"url": f"{web.url}/x", "auth": auth}, visibility="team", team=team)
+    web.on("/x", lambda it: it.json("1"))
+    bobs = CallContext(user=bob, caller=Caller.BROWSER, env=lambda names: {"KEY": CANARY})
+
+    refused = error(invoke(load_spec(tool), {}, bobs), "permission_refused")
+
+    assert "KEY" in refused.message
+    assert "reviewer" in refused.hint
+    assert web.asked == []
+    tool_review(tool, status=ReviewStatus.APPROVED)
+    assert output(invoke(load_spec(tool), {}, bobs)) == 1
+    # whatever its maker changes then has to be approved anew
+    changed = fields_of({"url": f"{web.url}/y", "auth": auth}, visibility="team", team=team)
+    api_tool_save(tool, author=alice, fields=changed)
+    error(invoke(load_spec(tool), {}, bobs), "permission_refused")
+    assert len(web.asked) == 1
