@@ -24,6 +24,7 @@ HONEST = {"value": [1, None], "secret": None, "left": [], "patched": None, "json
 @pytest.fixture(scope="module")
 def neighbour(witness: Witness) -> Iterator[Neighbour]:
     """Somebody else's program, which holds a secret."""
+
     def hold(secret: str, cancel: threading.Event) -> object:
         return witness.service.client.execute(
             f"{CODE}\nhold({secret!r})",
