@@ -881,10 +881,10 @@ def fill_mapped_memory(w):
 def recurse(w):
     sys.setrecursionlimit(10**9)
 
-    def deeper(level):
-        return deeper(level + 1)
+    def deeper(kept):
+        return deeper(bytearray(64 << 10))
 
-    return deeper(0)
+    return deeper(None)
 
 
 @attack("resources")
@@ -1141,6 +1141,298 @@ def send_long_line(w):
 def close_every_descriptor(w):
     os.closerange(0, 256)
     time.sleep(1000)
+
+
+# The neighbour: another call that runs at the same time, with a secret of its own
+
+NEIGHBOUR_PORT = 18_099
+NEIGHBOUR_KEY = 0x0FF1CE
+SECRET = re.compile(r"neighbour-[0-9a-f]{16}")
+
+
+def hold(secret: str) -> None:
+    """Be the neighbour: keep a secret wherever one can be kept, and wait to be cancelled."""
+    os.environ["KEPT"] = secret
+    Path("/tmp/neighbour.txt").write_text(secret)
+    for address in ("\0neighbour", "/tmp/neighbour"):
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(address)
+        listener.listen()
+        threading.Thread(target=_tell, args=(listener, secret), daemon=True).start()
+    block = mmap.mmap(-1, MB)
+    block.write(secret.encode())
+    while True:
+        time.sleep(0.05)
+        Path("/tmp/neighbour.txt").write_text(secret)
+
+
+def _tell(listener, secret):
+    while True:
+        with listener.accept()[0] as connection:
+            connection.sendall(secret.encode())
+
+
+@attack("neighbours")
+def see_neighbour(w):
+    others = {1, os.getpid()}  # the sandbox's own first process
+    for number in range(1, 5000):
+        if number not in others:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(number, 0)
+                return f"process {number}"
+    return None
+
+
+@attack("neighbours")
+def kill_everybody(w):
+    os.kill(-1, signal.SIGKILL)
+    os.kill(1, signal.SIGKILL)
+    return None
+
+
+@attack("neighbours")
+def stop_everybody(w):
+    os.kill(-1, signal.SIGSTOP)
+    return "stopped"
+
+
+def _ask_neighbour(address):
+    with socket.socket(socket.AF_UNIX) as client:
+        client.connect(address)
+        return client.recv(100).decode()
+
+
+@attack("neighbours")
+def ask_neighbour_by_abstract_socket(w):
+    return _ask_neighbour("\0neighbour")
+
+
+@attack("neighbours")
+def ask_neighbour_by_socket_file(w):
+    return _ask_neighbour("/tmp/neighbour")
+
+
+@attack("neighbours")
+def ask_neighbour_by_loopback(w):
+    socket.create_connection(("127.0.0.1", NEIGHBOUR_PORT), 1)
+    return "connected"
+
+
+@attack("neighbours")
+def read_neighbour_file(w):
+    return text("/tmp/neighbour.txt")
+
+
+@attack("neighbours")
+def search_files_for_neighbour(w):
+    for folder in ("/tmp", "/pkg", "/rt", "/etc", "/dev"):
+        for path, _, files in os.walk(folder):
+            for file in files:
+                whole = os.path.join(path, file)
+                if os.path.isfile(whole):
+                    with contextlib.suppress(OSError):
+                        found = SECRET.search(Path(whole).read_text(errors="replace"))
+                        if found:
+                            return found[0]
+    return None
+
+
+@attack("neighbours")
+def search_memory_for_neighbour(w):
+    for item in gc.get_objects():
+        for value in gc.get_referents(item):
+            if isinstance(value, str) and SECRET.fullmatch(value):
+                return value
+    return None
+
+
+@attack("neighbours")
+def search_fresh_memory(w):
+    block = mmap.mmap(-1, 64 * MB)
+    dirty = bytes(block).strip(b"\0")
+    block.close()
+    LIBC.malloc.restype = ctypes.c_void_p
+    for size in (4 << 10, 256 << 10, 8 * MB):
+        found = SECRET.search(ctypes.string_at(LIBC.malloc(size), size).decode("latin-1"))
+        if found:
+            return found[0]
+    return f"{len(dirty)} bytes" if dirty else None
+
+
+@attack("neighbours")
+def read_usage_of_neighbour(w):
+    places = ("/sys/fs/cgroup/cpu.stat", "/proc/self/cgroup", "/proc/stat", "/proc/loadavg")
+    for place in places:
+        with contextlib.suppress(OSError):
+            return text(place)
+    return None
+
+
+@attack("neighbours")
+def share_segment_with_neighbour(w):
+    return system_call("shmget", NEIGHBOUR_KEY, 4096, 0o666)
+
+
+@attack("neighbours")
+def share_queue_with_neighbour(w):
+    return system_call("mq_open", b"neighbour", os.O_CREAT | os.O_RDWR, 0o666, 0)
+
+
+@attack("neighbours")
+def trace_every_process(w):
+    for number in range(1, 300):
+        if number != os.getpid() and (found := system_call("ptrace", 16, number, 0, 0)):
+            return found
+    return None
+
+
+@attack("neighbours")
+def read_memory_of_every_process(w):
+    for number in range(1, 300):
+        found = system_call("process_vm_readv", number, 0, 0, 0, 0, 0)
+        if found and number != os.getpid():
+            return found
+    return None
+
+
+def _shared_files():
+    """Return files that are the same for every sandbox of this kind."""
+    found = ["/pkg/entry.json", "/rt/code/worker.py", "/rt/python/worker.py", os.__file__]
+    found += [file for file in (globals().get("__file__"),) if file]
+    return [file for file in found if os.path.isfile(file)]
+
+
+def _control_shared_files(*arguments):
+    import fcntl
+
+    for file in _shared_files():
+        for path in (file, os.path.dirname(file)):
+            with contextlib.suppress(OSError):
+                fcntl.fcntl(os.open(path, os.O_RDONLY), *arguments)
+                return path
+    return None
+
+
+@attack("neighbours")
+def hold_shared_files(w):
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    return _control_shared_files(1024, 1)  # F_SETLEASE, F_WRLCK: others wait to open it
+
+
+@attack("neighbours")
+def notice_shared_files(w):
+    signal.signal(signal.SIGIO, signal.SIG_IGN)
+    return _control_shared_files(1026, 1 | 0x80000000 - (1 << 32))  # F_NOTIFY: who reads here
+
+
+@attack("neighbours")
+def watch_shared_files(w):
+    for function in (LIBC.inotify_init, lambda: LIBC.inotify_init1(0)):
+        descriptor = function()
+        if descriptor >= 0:
+            return f"watch {LIBC.inotify_add_watch(descriptor, b'/pkg', 0xFFF)}"
+    return None
+
+
+@attack("neighbours")
+def change_times_of_shared_files(w):
+    for file in _shared_files():
+        with contextlib.suppress(OSError):
+            os.utime(file)
+            return file
+    return None
+
+
+@attack("neighbours")
+def mark_shared_files(w):
+    for file in _shared_files():
+        with contextlib.suppress(OSError):
+            os.setxattr(file, "user.evil", b"x")
+            return file
+    return None
+
+
+@attack("neighbours")
+def read_through_shared_mapping(w):
+    for file in _shared_files():
+        with contextlib.suppress(OSError), open(file, "r+b") as opened:
+            mmap.mmap(opened.fileno(), 0)[0:1] = b"x"
+            return file
+    return None
+
+
+@attack("neighbours")
+def widen_pipes(w):
+    import fcntl
+
+    number = os.pipe()[1]
+    size = fcntl.fcntl(number, 1031, MB)  # memory of the kernel, that counts for the user
+    return f"{size} bytes"
+
+
+@attack("neighbours")
+def queue_signals_without_end(w):
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGRTMIN])
+    queued = 0
+    while queued < 5000 and LIBC.sigqueue(os.getpid(), int(signal.SIGRTMIN), 0) == 0:
+        queued += 1
+    return f"{queued} signals" if queued > 200 else None
+
+
+@attack("neighbours")
+def pass_descriptors_without_end(w):
+    left, right = socket.socketpair()
+    kept, sent = [right], 0
+    left.setblocking(False)
+    with contextlib.suppress(OSError):
+        while sent < 5000:
+            socket.send_fds(left, [b"x"], [0] * 100)
+            sent += 100
+            if sent % 1000 == 0:
+                left, right = socket.socketpair()
+                left.setblocking(False)
+                kept.append(right)
+    return f"{sent} descriptors" if sent > 1000 else None
+
+
+# Finding out the id of a question, from the memory of its own process
+
+
+def _request():
+    frame = sys._getframe()
+    while frame is not None:
+        for value in frame.f_locals.values():
+            if isinstance(value, dict) and {"id", "method", "params"} <= value.keys():
+                return value
+        frame = frame.f_back
+    raise LookupError("no request")
+
+
+@attack("protocol")
+def answer_the_next_question(w):
+    _forge(id=_request()["id"] + 1, result=FORGED)
+
+
+@attack("protocol")
+def answer_the_question_before(w):
+    _forge(id=_request()["id"] - 1, result=FORGED)
+
+
+@attack("protocol")
+def answer_questions_around(w):
+    number = _request()["id"]
+    lines = [f'{{"jsonrpc":"2.0","id":{number + n},"result":{{}}}}\n' for n in (2, 3, 100)]
+    _say("".join(lines).encode())
+
+
+@attack("protocol")
+def log_for_another_call(w):
+    _forge(id=_request()["id"] + 7, method="log", params={"level": "log", "text": "forged"})
+
+
+@attack("protocol")
+def answer_with_stolen_artifacts(w):
+    _forge(id=_request()["id"] + 1, result={"output": 1, "artifacts": [{"name": w["canary"]}]})
 
 
 # Leaving something behind, taking something of another call

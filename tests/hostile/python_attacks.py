@@ -1,10 +1,13 @@
 """How each attack of `attacks.py` is expected to end, for packages and for code alike."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from tests.hostile import attacks
 
+LEAST = 60
+FAMILIES = {"files", "network", "processes", "resources", "protocol", "poison", "neighbours"}
 SOURCE = Path(attacks.__file__)
 ATTACKS = [(family, name) for name, (family, _) in attacks.ATTACKS.items()]
 
@@ -37,6 +40,7 @@ ENDINGS: dict[str, set[str]] = {
     "write_errors_without_end": ENDED | STOPPED,
     "send_long_line": {"output_too_large"} | FORGED,
     "close_every_descriptor": ENDED | STOPPED | FORGED,
+    "log_for_another_call": FORGED | STOPPED,
 }
 # These may also end the process, depending on which limit they meet first.
 MAY_END: dict[str, set[str]] = {
@@ -63,6 +67,10 @@ MAY_END: dict[str, set[str]] = {
 # Here the process takes what it was told for an answer: the call's own, and nobody else's.
 OWN_ANSWER = {"patch_json"}
 MEMORY_SECONDS = 30.0
+# What is to be stopped by the clock is stopped as surely after this as after a minute.
+SHORT_SECONDS = 0.4
+# These would go on until their processor time is used up.
+SECONDS = {"make_folders_without_end": 1.0}
 
 
 def expected_endings(family: str, name: str) -> set[str]:
@@ -72,9 +80,17 @@ def expected_endings(family: str, name: str) -> set[str]:
 
 def seconds_for(name: str) -> float:
     """Give an attack that is to be stopped little time, and others enough."""
-    if MAY_END.get(name) == STARVED:
-        return MEMORY_SECONDS
-    return 1.0 if ENDINGS.get(name, set()) & STOPPED else 20.0
+    if name in SECONDS or MAY_END.get(name) == STARVED:
+        return SECONDS.get(name, MEMORY_SECONDS)
+    return SHORT_SECONDS if ENDINGS.get(name, set()) & STOPPED else 20.0
+
+
+def require_enough(names: Iterable[str]) -> None:
+    """Fail when a suite has fewer attacks than were promised, or leaves out a family of them."""
+    tried = set(names)
+    assert tried == {name for _, name in ATTACKS}
+    assert len(tried) >= LEAST
+    assert {family for family, _ in ATTACKS} == FAMILIES
 
 
 def judge(family: str, name: str, ending: str, output: Any) -> None:

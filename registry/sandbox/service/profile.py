@@ -210,5 +210,6 @@ def _resource_limits(limits: Limits, reserve_mb: int) -> list[str]:
         f"--data={data}",
         "--memlock=65536",
         "--msgqueue=0",
+        f"--sigpending={limits.threads}",
         "--",
     ]

@@ -24,6 +24,9 @@ CLONE_THREAD = 0x00010000
 CLONE_NAMESPACES = 0x00020000 | 0x7E000000
 # TIOCSTI and TIOCLINUX push characters into a terminal's input.
 REFUSED_IOCTLS = (0x5412, 0x541C)
+# F_SETLEASE holds up whoever opens the file, F_NOTIFY tells who does (as inotify would): files of
+# the store and of the runtime are every sandbox's. F_SETPIPE_SZ takes memory that no limit counts.
+REFUSED_FCNTLS = (1024, 1026, 1031)
 # PER_LINUX, and the question which one is set.
 ALLOWED_PERSONALITIES = (0, 0xFFFFFFFF)
 
@@ -124,6 +127,7 @@ def instructions(families: tuple[int, ...], machine: str, *, processes: bool = F
     program += _on_call(numbers["socket"], _allow_only(families, 0, errno.EAFNOSUPPORT))
     program += _on_call(numbers["socketpair"], unix_only)
     program += _on_call(numbers["ioctl"], _refuse_values(REFUSED_IOCTLS, 1, errno.EPERM))
+    program += _on_call(numbers["fcntl"], _refuse_values(REFUSED_FCNTLS, 1, errno.EPERM))
     program += _on_call(numbers["personality"], _allow_only(ALLOWED_PERSONALITIES, 0, errno.EPERM))
     return [*program, Instruction(RETURN, ALLOW)]
 

@@ -33,7 +33,8 @@ _COMMON = {
 _X86_64 = {
     "ioctl": 16, "shmget": 29, "shmat": 30, "shmctl": 31, "socket": 41, "socketpair": 53,
     "clone": 56, "fork": 57, "vfork": 58, "semget": 64, "semop": 65, "semctl": 66, "msgget": 68,
-    "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "ptrace": 101, "syslog": 103, "mknod": 133,
+    "msgsnd": 69, "msgrcv": 70, "msgctl": 71, "fcntl": 72, "ptrace": 101,
+    "syslog": 103, "mknod": 133,
     "uselib": 134, "personality": 135, "ustat": 136, "sysfs": 139, "vhangup": 153,
     "modify_ldt": 154, "pivot_root": 155, "_sysctl": 156, "adjtimex": 159, "chroot": 161,
     "acct": 163, "settimeofday": 164, "mount": 165, "umount2": 166, "swapon": 167, "swapoff": 168,
@@ -42,15 +43,17 @@ _X86_64 = {
     "nfsservctl": 180, "lookup_dcookie": 212, "remap_file_pages": 216, "semtimedop": 220,
     "clock_settime": 227, "mbind": 237, "set_mempolicy": 238, "get_mempolicy": 239,
     "mq_open": 240, "kexec_load": 246, "add_key": 248, "request_key": 249, "keyctl": 250,
-    "migrate_pages": 256, "mknodat": 259, "unshare": 272, "vmsplice": 278, "move_pages": 279,
-    "perf_event_open": 298, "fanotify_init": 300, "fanotify_mark": 301, "name_to_handle_at": 303,
+    "inotify_init": 253, "migrate_pages": 256, "mknodat": 259, "unshare": 272, "vmsplice": 278,
+    "move_pages": 279, "inotify_init1": 294, "perf_event_open": 298, "fanotify_init": 300,
+    "fanotify_mark": 301, "name_to_handle_at": 303,
     "open_by_handle_at": 304, "clock_adjtime": 305, "setns": 308, "process_vm_readv": 310,
     "process_vm_writev": 311, "kcmp": 312, "finit_module": 313, "memfd_create": 319,
     "kexec_file_load": 320, "bpf": 321, "userfaultfd": 323,
 }  # fmt: skip
 
 _AARCH64 = {
-    "lookup_dcookie": 18, "ioctl": 29, "mknodat": 33, "umount2": 39, "mount": 40,
+    "lookup_dcookie": 18, "fcntl": 25, "inotify_init1": 26, "ioctl": 29, "mknodat": 33,
+    "umount2": 39, "mount": 40,
     "pivot_root": 41, "nfsservctl": 42, "chroot": 51, "vhangup": 58, "quotactl": 60,
     "vmsplice": 75, "acct": 89, "personality": 92, "unshare": 97, "kexec_load": 104,
     "init_module": 105, "delete_module": 106, "clock_settime": 112, "syslog": 116, "ptrace": 117,
@@ -67,7 +70,7 @@ _AARCH64 = {
 }  # fmt: skip
 
 # The filter looks at the arguments of these; every other call named here is refused outright.
-INSPECTED = frozenset({"clone", "ioctl", "personality", "socket", "socketpair"})
+INSPECTED = frozenset({"clone", "fcntl", "ioctl", "personality", "socket", "socketpair"})
 
 # "There is no such call" makes the C library fall back to an older, filtered one.
 ABSENT = frozenset(

@@ -24,6 +24,7 @@ Result = TypeVar("Result")
 START_SECONDS = 30
 WORKER = b"/rt/worker.mjs"
 PROGRAM = b"/rt/code/worker.py"
+PYTHON_WORKER = b"/rt/python/worker.py"
 
 
 @dataclass(frozen=True)
@@ -94,22 +95,22 @@ def paused_workers(service: RunningService) -> list[Path]:
     return [folder for folder in _sandboxed(service) if _paused(folder)]
 
 
-def _sandboxed(service: RunningService) -> list[Path]:
-    store = str(service.folder).encode()
-    return [
-        folder
-        for folder in Path("/proc").glob("[0-9]*")
-        if WORKER in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
-    ]
-
-
 def programs(service: RunningService) -> list[Path]:
     """Return the `/proc` folders of the interpreters that run programs, spares included."""
+    return _sandboxed(service, PROGRAM)
+
+
+def python_workers(service: RunningService) -> list[Path]:
+    """Return the `/proc` folders of the workers of Python packages that do not wait as spares."""
+    return [folder for folder in _sandboxed(service, PYTHON_WORKER) if not _paused(folder)]
+
+
+def _sandboxed(service: RunningService, script: bytes = WORKER) -> list[Path]:
     store = str(service.folder).encode()
     return [
         folder
         for folder in Path("/proc").glob("[0-9]*")
-        if PROGRAM in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
+        if script in _read(folder, "cmdline") and store in _read(folder, "mountinfo")
     ]
 
 

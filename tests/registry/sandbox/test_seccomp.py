@@ -82,6 +82,15 @@ def test_terminal_tricks_and_personalities_are_refused(machine: str) -> None:
     assert judge(machine, "personality", 0x0400000) == refused(errno.EPERM)
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_files_that_all_sandboxes_share_can_be_neither_watched_nor_held(machine: str) -> None:
+    for command in (0, 2, 1030):  # to copy a descriptor, to close it with exec, both
+        assert judge(machine, "fcntl", 3, command) == seccomp.ALLOW
+    for command in seccomp.REFUSED_FCNTLS:
+        assert judge(machine, "fcntl", 3, command) == refused(errno.EPERM)
+        assert judge(machine, "fcntl", 3, command | 1 << 32) == refused(errno.EPERM)
+
+
 def test_the_x32_calls_of_x86_64_do_not_exist() -> None:
     assert judge("x86_64", seccomp.X32_BIT | 1) == refused(errno.ENOSYS)
 
