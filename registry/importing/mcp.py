@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings as configuration
@@ -59,7 +60,7 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
             server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
             name=job.name,
             artifact=artifact.artifact if artifact else "",
-            env=_values(job.requested_by, request),
+            env=_values(job.requested_by, request.env),
             network=tuple(package.allowed_hosts) if package else (),
         )
     )
@@ -99,16 +100,21 @@ def _built(request: McpRequest, version: str, stage: Stage) -> Artifact | None:
     return sandbox().build(ecosystem=server.ecosystem, name=server.package, version=version or None)
 
 
-def _values(user: User | None, request: McpRequest) -> dict[str, str]:
-    """Return the requester's own values of the variables: many servers do not start without.
-
-    At the command line they are those of the environment.
-    """
-    names = [variable["name"] for variable in request.env]
-    if user is None:
-        return {name: os.environ[name] for name in names if os.environ.get(name)}
+def own_values(user: User | None, variables: Iterable[JsonObject]) -> dict[str, str]:
+    """Return a person's own values of the variables: many servers do not start without."""
+    names = [variable["name"] for variable in variables]
+    if user is None or not names:
+        return {}
     env = import_string(configuration.TOOL_CREDENTIALS)(user, None)
     return {name: value for name, value in env(names).items() if value}
+
+
+def _values(user: User | None, variables: list[JsonObject]) -> dict[str, str]:
+    """Return the requester's own values; at the command line those of the environment."""
+    if user is not None:
+        return own_values(user, variables)
+    names = [variable["name"] for variable in variables]
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 @transaction.atomic
