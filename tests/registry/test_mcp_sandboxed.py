@@ -142,10 +142,11 @@ def test_a_variable_reaches_the_server_and_its_value_nobody_else(alice: User) ->
 
 
 @pytest.mark.usefixtures("everything")
-def test_the_network_is_closed(alice: User) -> None:
+def test_the_network_is_closed_and_the_host_is_named(alice: User) -> None:
     result = called(alice, "gzip-file-as-resource", data="https://example.org/a")
     assert isinstance(result, Failed)
-    assert result.error.code == "tool_failed"
+    assert result.error.code == "network_denied"
+    assert result.error.extra["hosts"] == ["example.org:443"]
 
 
 @pytest.mark.usefixtures("everything")
