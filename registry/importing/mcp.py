@@ -14,6 +14,7 @@ from django.utils.module_loading import import_string
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.context import ignore_progress
+from registry.errors import MissingCredential, ToolFailed
 from registry.importing.access import require_may_change, status_after_change
 from registry.importing.errors import NoTools
 from registry.importing.mcp_sources import McpRequest, check_source, request_of
@@ -25,6 +26,7 @@ from registry.mcp.settings import HttpServer, settings_of
 from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
 from registry.models.tool import Health, ToolKind, Visibility
+from registry.needs import GUEST_SAW
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact
 from registry.schemas import canonical_digest
@@ -55,7 +57,7 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
     artifact = _built(request, job.version, stage)
     stage(f"Asking {job.name} for its tools")
     package = Package.objects.filter(ecosystem=Ecosystem.MCP, name=job.name).first()
-    listing = listing_of(
+    listing = _listing(
         client.Target(
             server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
             name=job.name,
@@ -81,6 +83,21 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
         findings=findings,
     )
     return _save(found, job.requested_by)
+
+
+def _listing(target: client.Target) -> client.Listing:
+    """Ask a server what it offers; one that ends for want of a key is told by that key."""
+    try:
+        return listing_of(target)
+    except ToolFailed as error:
+        if not (wanted := error.extra.get(GUEST_SAW)):
+            raise
+        names = " and ".join(wanted)
+        raise MissingCredential(
+            f"{target.name} looks for {names}, which it was not given. It said: {error.message}",
+            "Set your own value under Credentials, and name the variable when you import it.",
+            missing=wanted,
+        ) from error
 
 
 def listing_of(target: client.Target) -> client.Listing:

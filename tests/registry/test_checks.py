@@ -15,6 +15,7 @@ from config.lib.addresses import parse_allowed
 from registry.importing.health_check import package_check
 from registry.importing.jobs import import_request, import_run
 from registry.importing.schedule import can_check, schedule_of
+from registry.importing.variables import package_declare_env
 from registry.models import Package, Tool
 from registry.models.health import HealthState
 from registry.models.tool import ExecutionHealth, Health
@@ -127,6 +128,17 @@ def test_one_persons_missing_or_refused_key_says_nothing_of_the_tools(
     plan = schedule_of(package)
     assert (plan.error or {})["code"] == "nothing_told"
     assert plan.failures == 0
+
+
+def test_a_server_that_may_read_one_more_variable_is_asked_as_before(
+    alice: User, server: McpServer
+) -> None:
+    package = remote(alice, server.url)
+    package_declare_env(package, [{"name": "EXTRA_KEY", "required": False}], user=alice)
+    package.refresh_from_db()
+    assert package_check(package).healthy
+    again = import_request(ecosystem="mcp", name="sample", user=alice, queued=False)
+    assert [item["name"] for item in again.settings["env"]] == ["EXTRA_KEY"]
 
 
 def test_an_address_that_is_no_server_any_more_breaks_its_tools(

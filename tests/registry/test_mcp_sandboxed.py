@@ -19,6 +19,7 @@ from registry.models import ImportJob, Package, Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded
 from registry.services import tool_publish
+from tests.registry.sandbox.npm_registry import SCOPE
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -198,6 +199,18 @@ def test_the_command_imports_a_server(db: None, capsys: pytest.CaptureFixture[st
     assert "added     echo" in capsys.readouterr().out
     package = Package.objects.get(ecosystem="mcp", name="demo")
     assert package.review_status == "approved"
+
+
+def test_a_server_that_does_not_start_without_a_key_says_which(alice: User) -> None:
+    wants = {"package": f"{SCOPE}/mcp-network", "args": ["needs-key"]}
+    job = imported(alice, **wants)
+    assert job.error is not None
+    assert job.error["code"] == "missing_credential"
+    assert "looks for DEMO_API_KEY, which it was not given" in job.error["message"]
+
+    credential_set(alice, name="DEMO_API_KEY", value="k-7654321")
+    package = package_of(imported(alice, **wants, env=["DEMO_API_KEY"]))
+    assert package.tools.get().export_name == "act"
 
 
 # --- A server from PyPI
