@@ -86,3 +86,10 @@ class CannotCheck(Conflict):
 
     code = "cannot_check"
     default_hint = "Call the tool instead: one successful call shows that it is well."
+
+
+class NothingTold(Conflict):
+    """A look at the tools came to nothing, without saying anything of them."""
+
+    code = "nothing_told"
+    default_hint = "It is tried again in a few hours; call a tool to see whether it is well."

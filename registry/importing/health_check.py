@@ -2,15 +2,16 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.utils import timezone
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import Fault, RegistryUnreachable, SandboxUnavailable, ToolError
-from registry.importing.checks import ASKS_UPSTREAM, CHECKS
-from registry.importing.schedule import checked, checking, lease_due
+from registry.importing.checks import CHECKS, asks_upstream
+from registry.importing.errors import NothingTold
+from registry.importing.schedule import checked, checking, lease_due, not_told
 from registry.models import Package, Tool
 from registry.models.tool import ExecutionHealth, Health
 
@@ -23,11 +24,15 @@ LONGEST_ROUND = 45.0
 
 @dataclass(frozen=True, kw_only=True)
 class PackageCheck:
-    """How the check of one package ended: exports that work, and export → what is wrong."""
+    """How the check of one package ended: exports that work, and export → what is wrong.
+
+    `untold` says why nothing was found out, where that is so.
+    """
 
     package: Package
-    healthy: tuple[str, ...]
-    broken: dict[str, str]
+    healthy: tuple[str, ...] = ()
+    broken: dict[str, str] = field(default_factory=dict)
+    untold: str = ""
 
 
 def due_check() -> Iterator[PackageCheck]:
@@ -54,6 +59,9 @@ def package_check(package: Package) -> PackageCheck:
             wrong = dict(CHECKS[package.ecosystem](package, tools))
         except (SandboxUnavailable, RegistryUnreachable):  # says nothing of this package
             raise
+        except NothingTold as reason:
+            not_told(package, reason)
+            return PackageCheck(package=package, untold=reason.message)
         except ToolError as error:
             wrong = {tool.export_name: error for tool in tools}
     check = _settle(package, tools, wrong)
@@ -66,7 +74,7 @@ def _settle(package: Package, tools: list[Tool], errors: dict[str, ToolError]) -
     for tool in tools:
         error = errors.get(tool.export_name)
         if error is None:
-            _mark_well(tool, answered=package.ecosystem in ASKS_UPSTREAM)
+            _mark_well(tool, answered=asks_upstream(package))
             continue
         error.tool = f"{package.name}::{tool.export_name}"
         broken[tool.export_name] = error.message

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.conf import settings as configuration
@@ -13,6 +14,7 @@ from django.utils.module_loading import import_string
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.context import ignore_progress
+from registry.errors import MissingCredential, ToolFailed
 from registry.importing.access import require_may_change, status_after_change
 from registry.importing.errors import NoTools
 from registry.importing.mcp_sources import McpRequest, check_source, request_of, server_in
@@ -24,6 +26,7 @@ from registry.mcp.settings import HttpServer, settings_of
 from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
 from registry.models.tool import Health, ToolKind, Visibility
+from registry.needs import GUEST_SAW
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact
 from registry.schemas import canonical_digest
@@ -54,12 +57,12 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
     artifact = _built(request, job.version, stage)
     stage(f"Asking {job.name} for its tools")
     package = Package.objects.filter(ecosystem=Ecosystem.MCP, name=job.name).first()
-    listing = listing_of(
+    listing = _listing(
         client.Target(
             server=request.server.model_copy(update={"protocol": ""}),  # to be found out anew
             name=job.name,
             artifact=artifact.artifact if artifact else "",
-            env=_values(job.requested_by, request, package),
+            env=_values(job.requested_by, request.env, package),
             network=tuple(package.allowed_hosts) if package else (),
         )
     )
@@ -82,6 +85,21 @@ def mcp_import(job: ImportJob, stage: Stage) -> Imported:
     return _save(found, job.requested_by)
 
 
+def _listing(target: client.Target) -> client.Listing:
+    """Ask a server what it offers; one that ends for want of a key is told by that key."""
+    try:
+        return listing_of(target)
+    except ToolFailed as error:
+        if not (wanted := error.extra.get(GUEST_SAW)):
+            raise
+        names = " and ".join(wanted)
+        raise MissingCredential(
+            f"{target.name} looks for {names}, which it was not given. It said: {error.message}",
+            "Set your own value under Credentials, and name the variable when you import it.",
+            missing=wanted,
+        ) from error
+
+
 def listing_of(target: client.Target) -> client.Listing:
     """Ask a server what it offers, in a throw-away process where it is a package."""
 
@@ -99,19 +117,29 @@ def _built(request: McpRequest, version: str, stage: Stage) -> Artifact | None:
     return sandbox().build(ecosystem=server.ecosystem, name=server.package, version=version or None)
 
 
-def _values(user: User | None, request: McpRequest, package: Package | None) -> dict[str, str]:
-    """Return the requester's own values of the variables: many servers do not start without.
-
-    At the command line they are those of the environment. A server that somebody else brought,
-    and that nobody has approved, is given none: it names the variables, and may name any.
-    """
-    names = [variable["name"] for variable in request.env]
-    if package is not None and not _may_be_given_keys(package, user):
+def own_values(user: User | None, variables: Iterable[JsonObject]) -> dict[str, str]:
+    """Return a person's own values of the variables: many servers do not start without."""
+    names = [variable["name"] for variable in variables]
+    if user is None or not names:
         return {}
-    if user is None:
-        return {name: os.environ[name] for name in names if os.environ.get(name)}
     env = import_string(configuration.TOOL_CREDENTIALS)(user, None)
     return {name: value for name, value in env(names).items() if value}
+
+
+def _values(
+    user: User | None, variables: list[JsonObject], package: Package | None
+) -> dict[str, str]:
+    """Return the requester's own values; at the command line those of the environment.
+
+    A server that somebody else brought, and that nobody has approved, is given none: it names the
+    variables, and may name any.
+    """
+    if package is not None and not _may_be_given_keys(package, user):
+        return {}
+    if user is not None:
+        return own_values(user, variables)
+    names = [variable["name"] for variable in variables]
+    return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
 def _may_be_given_keys(package: Package, user: User | None) -> bool:

@@ -14,6 +14,7 @@ from registry.importing.errors import NoTools
 from registry.importing.matching import Match
 from registry.importing.npm import Imported, Stage
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
@@ -76,7 +77,8 @@ def _save(
         package.added_by = package.added_by or user  # one that the operator imported
         if (package.artifact, package.settings) != (artifact.artifact, job.settings):
             package.review_status = status_after_change(package, user)
-    _write_package(package, artifact, job.settings, env, _findings(description, usable))
+    findings = [*_findings(description, usable), *suggestions(description.env, env)]
+    _write_package(package, artifact, job.settings, env, findings)
     known = tools_by_export(package)
     report = [
         _write_tool(known.get(tool.export), package, tool, description, user) for tool in usable

@@ -15,7 +15,7 @@ from kombu.exceptions import OperationalError
 from config.lib.errors import DomainError
 from registry.importing.access import require_may_change
 from registry.importing.checks import CHECKS
-from registry.importing.errors import CannotCheck, QueueUnavailable
+from registry.importing.errors import CannotCheck, NothingTold, QueueUnavailable
 from registry.models import CheckSchedule, Package, Tool
 from registry.selectors import BLOCKED
 
@@ -94,6 +94,12 @@ def checked(package: Package, *, broken: bool) -> None:
     wait = min(BROKEN_INTERVAL * 2 ** (failures - 1), LONGEST_INTERVAL) if broken else INTERVAL
     now = timezone.now()
     _plan(package, failures=failures, last_at=now, next_at=now + _varied(wait), error=None)
+
+
+def not_told(package: Package, reason: NothingTold) -> None:
+    """Note why a look came to nothing; the next is when one at a package that is well would be."""
+    CheckSchedule.objects.get_or_create(package=package)
+    _plan(package, next_at=timezone.now() + _varied(INTERVAL), error=reason.as_dict())
 
 
 def check_request(package: Package, user: User) -> None:

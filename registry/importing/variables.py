@@ -10,6 +10,7 @@ from registry.importing.access import require_may_change, status_after_change
 from registry.importing.errors import InvalidVariables
 from registry.manifest import ENV_NAME
 from registry.models import Package, Tool
+from registry.models.package import Ecosystem
 from registry.models.tool import ExecutionHealth
 from registry.services import tool_publish
 
@@ -70,8 +71,9 @@ def package_declare_env(
     if len(package.env) > MOST_VARIABLES:
         raise InvalidVariables(f"A package may read at most {MOST_VARIABLES} variables.")
     names = {item["name"] for item in added}
-    kept = [item for item in package.settings.get("env", ()) if item["name"] not in names]
-    package.settings = {**package.settings, "env": [*kept, *added]}
+    if package.ecosystem != Ecosystem.MCP:  # whose variables stand in `env` alone
+        kept = [item for item in package.settings.get("env", ()) if item["name"] not in names]
+        package.settings = {**package.settings, "env": [*kept, *added]}
     package.findings = [
         item
         for item in package.findings

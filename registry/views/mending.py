@@ -20,7 +20,7 @@ from config.lib.http import SignedInRequest
 from config.lib.types import JsonObject
 from registry.errors import ExportDrift
 from registry.importing.access import may_change
-from registry.importing.checks import ASKS_UPSTREAM
+from registry.importing.checks import asks_upstream
 from registry.importing.repair import package_repair
 from registry.importing.schedule import can_check, check_request, schedule_of
 from registry.importing.variables import package_declare_env, suggested_names
@@ -69,7 +69,7 @@ def mending_of(package: Package | None, user: User, tool: Tool | None = None) ->
 
 def _shows(package: Package, tool: Tool) -> bool:
     """Tell whether a look can show that a tool is well again; a call may have to."""
-    return package.ecosystem in ASKS_UPSTREAM or tool.import_health == Health.BROKEN
+    return asks_upstream(package) or tool.import_health == Health.BROKEN
 
 
 @login_required

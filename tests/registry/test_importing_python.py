@@ -14,8 +14,10 @@ from registry.execution import invoke
 from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
 from registry.importing.jobs import import_again, import_request, import_run
 from registry.importing.python import NOT_OFFERED
+from registry.importing.variables import package_declare_env, suggested_names
 from registry.loading import load_spec
 from registry.models import ImportJob, Package, Tool
+from registry.models.health import HealthState
 from registry.models.invocation import Caller
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
@@ -295,3 +297,29 @@ def test_the_command_refuses_settings_that_are_no_object() -> None:
 def alice_job(alice):
     """Return the import that was asked for."""
     return ImportJob.objects.filter(requested_by=alice).latest("created_at")
+
+
+@sandboxed
+def test_a_key_that_a_module_looks_for_is_suggested_asked_for_and_let_in(
+    sandbox_service: RunningService, governor
+) -> None:
+    package = bring("wanting", user=governor).package
+    suggested = ["AT_IMPORT_TOKEN", "DEMO_API_KEY", "OTHER_SECRET"]
+    assert suggested_names(package) == suggested
+    tool = Tool.objects.get(package=package, export_name="politely")
+
+    result = run(tool, {}, governor)
+    assert isinstance(result, Failed)
+    assert result.error.code == "missing_credential"
+    assert result.error.extra["missing"] == ["DEMO_API_KEY"]
+    assert "Set the key first." in result.error.message
+    tool.refresh_from_db()
+    assert tool.health_state == HealthState.NEEDS_KEY
+
+    package_declare_env(package, [{"name": "DEMO_API_KEY"}], user=governor)
+    tool.refresh_from_db()
+    result = run(tool, {}, governor, DEMO_API_KEY="k-1234567")
+    assert isinstance(result, Succeeded), result
+    again = bring("wanting", user=governor).package
+    assert [item["name"] for item in again.env] == ["DEMO_API_KEY"]
+    assert suggested_names(again) == ["AT_IMPORT_TOKEN", "OTHER_SECRET"]

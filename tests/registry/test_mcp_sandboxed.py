@@ -19,6 +19,7 @@ from registry.models import ImportJob, Package, Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded
 from registry.services import tool_publish
+from tests.registry.sandbox.npm_registry import SCOPE
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
@@ -142,10 +143,11 @@ def test_a_variable_reaches_the_server_and_its_value_nobody_else(alice: User) ->
 
 
 @pytest.mark.usefixtures("everything")
-def test_the_network_is_closed(alice: User) -> None:
+def test_the_network_is_closed_and_the_host_is_named(alice: User) -> None:
     result = called(alice, "gzip-file-as-resource", data="https://example.org/a")
     assert isinstance(result, Failed)
-    assert result.error.code == "tool_failed"
+    assert result.error.code == "network_denied"
+    assert result.error.extra["hosts"] == ["example.org:443"]
 
 
 @pytest.mark.usefixtures("everything")
@@ -197,6 +199,18 @@ def test_the_command_imports_a_server(db: None, capsys: pytest.CaptureFixture[st
     assert "added     echo" in capsys.readouterr().out
     package = Package.objects.get(ecosystem="mcp", name="demo")
     assert package.review_status == "approved"
+
+
+def test_a_server_that_does_not_start_without_a_key_says_which(alice: User) -> None:
+    wants = {"package": f"{SCOPE}/mcp-network", "args": ["needs-key"]}
+    job = imported(alice, **wants)
+    assert job.error is not None
+    assert job.error["code"] == "missing_credential"
+    assert "looks for DEMO_API_KEY, which it was not given" in job.error["message"]
+
+    credential_set(alice, name="DEMO_API_KEY", value="k-7654321")
+    package = package_of(imported(alice, **wants, env=["DEMO_API_KEY"]))
+    assert package.tools.get().export_name == "act"
 
 
 # --- A server from PyPI

@@ -149,8 +149,7 @@ def test_only_a_look_that_reaches_the_service_shows_that_it_answers_again(
     package = due_package()
     error = {"code": "upstream_unreachable", "message": "No answer."}
     package.tools.update(execution_health="upstream_down", health_error=error)
-    asking = {"npm"} if answers else set()
-    monkeypatch.setattr("registry.importing.health_check.ASKS_UPSTREAM", asking)
+    monkeypatch.setattr("registry.importing.health_check.asks_upstream", lambda _: answers)
 
     package_check(package)
 

@@ -54,4 +54,4 @@ class Command(BaseCommand):
 
 def _told(check: PackageCheck) -> str:
     problems = "; ".join(f"{export}: {message}" for export, message in check.broken.items())
-    return problems or f"{len(check.healthy)} tools load"
+    return problems or check.untold or f"{len(check.healthy)} tools load"

@@ -17,14 +17,20 @@ const MOST_BYTES = 16 << 20;
 const isKeyLike = (name) => name.length <= LONGEST_NAME && KEY_LIKE.test(name);
 
 let noted = new Set();
+let tell = () => {};
 
 function note(name, value) {
-  if (value === undefined && typeof name === "string" && isKeyLike(name)) noted.add(name);
+  if (value !== undefined || typeof name !== "string" || !isKeyLike(name)) return value;
+  if (!noted.has(name)) {
+    noted.add(name);
+    tell(name);
+  }
   return value;
 }
 
-// Note from now on every look at a variable that is not set.
-export function watchEnvironment() {
+// Note from now on every look at a variable that is not set; `told` gets the name of each.
+export function watchEnvironment(told = () => {}) {
+  tell = told;
   const get = Deno.env.get.bind(Deno.env);
   Deno.env.get = (name) => note(name, get(name));
   process.env = new Proxy(process.env, {

@@ -17,13 +17,20 @@ const { apply, construct } = Reflect;
 const REFUSAL = /^Requires net access to "([^"]+)"/;
 
 const denied = new Set();
+let tell = () => {};
+
+function remember(host) {
+  if (denied.has(host)) return;
+  denied.add(host);
+  tell(host);
+}
 
 function note(hostname, port) {
   if (typeof hostname !== "string" || !hostname || denied.size >= MAX_HOSTS) return;
   const bare = hostname.includes(":") && !hostname.startsWith("[") ? `[${hostname}]` : hostname;
   const host = `${bare}:${Number(port) || 443}`;
   try {
-    if (querySync({ name: "net", host }).state !== "granted") denied.add(host.toLowerCase());
+    if (querySync({ name: "net", host }).state !== "granted") remember(host.toLowerCase());
   } catch {
     // Not the name of a host: the call itself will say so.
   }
@@ -65,8 +72,9 @@ function noteNodeConnection(first, second) {
   }
 }
 
-// Everything through which a package can ask for a host.
-export function watchNetwork() {
+// Watch everything through which a package can ask for a host; `told` gets each one it may not reach.
+export function watchNetwork(told = () => {}) {
+  tell = told;
   watch(globalThis, "fetch", noteAddress);
   watch(globalThis, "WebSocket", noteAddress);
   watch(globalThis, "EventSource", noteAddress);

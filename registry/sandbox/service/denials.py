@@ -32,9 +32,14 @@ def denied_hosts(told: Any) -> tuple[str, ...]:
 
 
 def failed_softly(output: Any) -> bool:
-    """Say whether an answer calls itself a failure: `{error: …}` or `{success: false}`."""
+    """Say whether an answer calls itself a failure.
+
+    Such are `{error: …}`, `{success: false}` and, as dynamic tools answer, `{status: "error"}`.
+    """
     return isinstance(output, dict) and (
-        output.get("success") is False or bool(output.get("error", False))
+        output.get("success") is False
+        or bool(output.get("error", False))
+        or output.get("status") == "error"
     )
 
 

@@ -183,7 +183,12 @@ class Engine:
             share = await self._pool.budget.reserve(ESTIMATE)
             try:
                 return await stdio.converse(
-                    runtime, profile, channel, name=package.name, seconds=limit
+                    runtime,
+                    profile,
+                    channel,
+                    name=package.name,
+                    environment=request.environment,
+                    seconds=limit,
                 )
             finally:
                 share.release()

@@ -66,22 +66,24 @@ def server(
     *,
     script: str,
     arguments: tuple[str, ...],
-    environment: Mapping[str, str],
     network: tuple[str, ...] = (),
     limits: Limits = SERVER_LIMITS,
 ) -> Profile:
-    """Return the profile that runs one of a package's commands, with the walls of `worker`."""
+    """Return the profile that runs one of a package's commands, with the walls of `worker`.
+
+    It begins when it has been sent its variables, as the first line on stdin (`server.mjs`).
+    """
     heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
     return Profile(
         command=(
             *(*RUN, "--node-modules-dir=manual", heap),
             *(*PERMISSIONS, *network_permission(network)),
-            *(script, *arguments),
+            *("--preload", "/rt/server.mjs", script, *arguments),
         ),
         limits=limits,
-        read_only={"/pkg": artifact / "pkg"},
+        read_only={"/rt": runtime.guest, "/pkg": artifact / "pkg"},
         copied={"/cache": artifact / "cache"},
-        environment=dict(environment) | QUIET | {"DENO_DIR": "/cache"},
+        environment=QUIET | {"DENO_DIR": "/cache"},
         egress=network,
     )
 

@@ -62,13 +62,13 @@ def server(
     command: str,
     place: str,
     arguments: tuple[str, ...],
-    environment: Mapping[str, str],
     network: tuple[str, ...] = (),
     limits: Limits = PYTHON_SERVER_LIMITS,
 ) -> Profile:
     """Return the profile that runs one of a package's commands, with the walls of `worker`.
 
-    `place` is where the command's function is: `module:function`.
+    `place` is where the command's function is: `module:function`. It begins when it has been sent
+    its variables, as the first line on stdin (`command.py`).
     """
     python = interpreter_of(runtime)
     script = "/rt/python/command.py"
@@ -76,7 +76,7 @@ def server(
         command=(python.path, "-I", "-S", "-B", script, place, command, *arguments),
         limits=limits,
         read_only=_shown(python) | {"/rt": runtime.guest, "/pkg": artifact / "pkg"},
-        environment=dict(environment) | ENVIRONMENT,
+        environment=ENVIRONMENT,
         egress=network,
         reserve_mb=0,
     )

@@ -47,7 +47,6 @@ def _npm_profile(runtime: Runtime, package: Package, request: ServerRequest) -> 
         package.folder,
         script=f"/pkg/node_modules/{package.name}/{script}",
         arguments=request.arguments,
-        environment=request.environment,
         network=request.network,
     )
 
@@ -61,7 +60,6 @@ def _python_profile(runtime: Runtime, package: Package, request: ServerRequest) 
         command=command,
         place=commands[command],
         arguments=request.arguments,
-        environment=request.environment,
         network=request.network,
     )
 

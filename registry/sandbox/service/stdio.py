@@ -7,7 +7,7 @@ not JSON ends it. What it prints besides (many servers greet) becomes log lines.
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,6 +24,7 @@ from registry.sandbox.service.process import LogSink, crash
 from registry.sandbox.service.profile import Profile, prepare
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.spawn import CHUNK_BYTES, Sandbox
+from registry.sandbox.service.wants import Wants
 from registry.sandbox.service.wire import LINE_FEED, LineTooLong, Violation, parse_json
 
 Emit = Callable[[dict[str, Any]], Awaitable[None]]
@@ -42,19 +43,28 @@ class Channel:
 
 
 async def converse(
-    runtime: Runtime, profile: Profile, channel: Channel, *, name: str, seconds: float
+    runtime: Runtime,
+    profile: Profile,
+    channel: Channel,
+    *,
+    name: str,
+    environment: Mapping[str, str],
+    seconds: float,
 ) -> dict[str, Any]:
     """Carry messages both ways until the process ends; returns `{duration_ms}`.
 
-    Raises `ServiceError` when the process fails, breaks a rule or takes longer than `seconds`.
+    The server begins when it has got its environment, which is sent once its way out is open.
+    Raises `ServiceError` when the process fails, breaks a rule or takes longer than `seconds`, and
+    when a call fails for want of a host or a key.
     The process is dead when this returns, raises or is cancelled.
     """
     started = time.monotonic()
     sandbox = await Sandbox.spawn(prepare(runtime, profile))
-    writer = asyncio.create_task(_write(sandbox, channel))
+    wants = Wants(sandbox.egress)
+    writer = asyncio.create_task(_write(sandbox, channel, environment, wants))
     try:
         async with asyncio.timeout(seconds):
-            await _Reader(sandbox, channel).run()
+            await _Reader(sandbox, channel, wants).run()
             finished = await sandbox.finished()
     except TimeoutError:
         message = f"{name} did not end within {seconds:g} seconds."
@@ -67,14 +77,15 @@ async def converse(
         await asyncio.gather(writer, return_exceptions=True)
         await sandbox.end()
     if finished.code != 0:
-        raise crash(finished)
+        raise wants.of_crash(crash(finished))
     return {"duration_ms": round((time.monotonic() - started) * 1000)}
 
 
 class _Reader:
     """Reads the process's output under its limits."""
 
-    def __init__(self, sandbox: Sandbox, channel: Channel) -> None:
+    def __init__(self, sandbox: Sandbox, channel: Channel, wants: Wants) -> None:
+        self._wants = wants
         self._sandbox = sandbox
         self._channel = channel
         self._bytes = 0
@@ -114,6 +125,10 @@ class _Reader:
         self._messages += 1
         if self._messages > MAX_STDIO_MESSAGES:
             raise Violation(f"more than {MAX_STDIO_MESSAGES:,} messages")
+        if self._wants.takes(message):
+            return
+        if failure := self._wants.failure_in(message):
+            raise failure
         await self._channel.emit(message)
 
     def _stray_line(self, line: bytes) -> None:
@@ -136,12 +151,16 @@ def _message(line: bytes) -> dict[str, Any] | None:
     return value if isinstance(value, dict) and value.get("jsonrpc") == "2.0" else None
 
 
-async def _write(sandbox: Sandbox, channel: Channel) -> None:
-    """Pass on what the client sends; one that does not read its input is killed."""
+async def _write(
+    sandbox: Sandbox, channel: Channel, environment: Mapping[str, str], wants: Wants
+) -> None:
+    """Send the environment, then what the client sends; one that does not read is killed."""
     stdin = sandbox.process.stdin
     assert stdin is not None  # noqa: S101 - opened as a pipe
+    stdin.write(json.dumps({"env": dict(environment)}).encode() + LINE_FEED)
     while True:
         message = await channel.inbox.get()
+        wants.sent(message)
         try:
             stdin.write(json.dumps(message).encode() + LINE_FEED)
             async with asyncio.timeout(STDIN_SECONDS):

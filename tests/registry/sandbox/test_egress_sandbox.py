@@ -4,9 +4,7 @@ import asyncio
 import os
 import socket
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -28,61 +26,16 @@ pytestmark = pytest.mark.sandbox
 ELSEWHERE = "http://elsewhere.example/"
 
 
-class Service(BaseHTTPRequestHandler):
-    """The company's own service: greets, echoes, redirects, and sends a great deal."""
-
-    def do_GET(self) -> None:
-        """Answer one request."""
-        if self.path == "/moved":
-            self.send_response(302)
-            self.send_header("Location", ELSEWHERE)
-            self.end_headers()
-            return
-        body = b"x" * (60 << 20) if self.path == "/big" else f"hello from {self.path}".encode()
-        self.reply(body)
-
-    def do_POST(self) -> None:
-        """Send back what came."""
-        self.reply(self.rfile.read(int(self.headers["Content-Length"])))
-
-    def reply(self, body: bytes) -> None:
-        """Send a body."""
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        try:
-            self.wfile.write(body)
-        except ConnectionError:
-            self.close_connection = True
-
-    def log_message(self, *_: object) -> None:
-        """Keep the test output quiet."""
-
-
-@pytest.fixture(scope="module")
-def company() -> Iterator[int]:
-    """The port of a service on loopback."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), Service) as server:
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
-        thread.start()
-        yield server.server_port
-        server.shutdown()
-        thread.join()
-
-
-@pytest.fixture(scope="module")
-def service(npm_settings: dict[str, str], company: int) -> Iterator[RunningService]:
+@pytest.fixture
+def service(networked_service: RunningService) -> RunningService:
     """A sandbox service whose operator lets tools reach that one service of the company."""
-    allow = {"SANDBOX_NET_ALLOW": f"127.0.0.1:{company}, [::1]:{company}"}
-    with running_service({**npm_settings, **allow}) as running:
-        yield running
-        assert "Traceback" not in running.log
+    return networked_service
 
 
 @pytest.fixture(scope="module")
-def package(service: RunningService) -> Artifact:
+def package(networked_service: RunningService) -> Artifact:
     """The built package of tools that want out."""
-    return service.client.build(ecosystem="npm", name=f"{SCOPE}/network")
+    return networked_service.client.build(ecosystem="npm", name=f"{SCOPE}/network")
 
 
 @pytest.fixture

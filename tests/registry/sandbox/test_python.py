@@ -1,11 +1,14 @@
 """Python packages and modules in the real sandbox."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from registry.errors import (
+    CallCancelled,
     ImportBroken,
     InvalidPackage,
     OutOfMemory,
@@ -19,7 +22,7 @@ from registry.errors import (
     UnknownExport,
 )
 from registry.sandbox.contract import Artifact
-from tests.registry.sandbox.service import RunningService
+from tests.registry.sandbox.service import RunningService, becomes_true
 
 pytestmark = pytest.mark.sandbox
 
@@ -360,3 +363,55 @@ def test_memory_and_time_are_bounded(call: Any) -> None:
         call("hostile", "memory")
     with pytest.raises(ToolTimeout):
         call("hostile", "spin", timeout_seconds=1)
+
+
+@pytest.mark.parametrize("export", ["by_name", "politely"])
+def test_a_key_that_is_looked_for_in_vain_is_named(call: Any, export: str) -> None:
+    with pytest.raises(ToolFailed) as caught:
+        call("wanting", export)
+    assert caught.value.extra["missing_env"] == ["DEMO_API_KEY"]
+    assert call("wanting", "politely", env={"DEMO_API_KEY": "x"}).output == "has it"
+
+
+def test_a_key_that_does_not_matter_to_the_tool_does_not_matter(call: Any) -> None:
+    assert call("wanting", "needlessly").output == "fine"
+    with pytest.raises(ToolFailed) as caught:
+        call("wanting", "unrelated")
+    assert "missing_env" not in caught.value.extra
+
+
+def test_the_keys_that_a_modules_own_files_read_are_told(
+    sandbox_service: RunningService, built: Any
+) -> None:
+    description = sandbox_service.client.describe(artifact=built("wanting").artifact)
+    assert description.env == ("AT_IMPORT_TOKEN", "DEMO_API_KEY", "OTHER_SECRET")
+
+
+def test_a_secret_of_a_call_is_not_in_the_process_list(
+    call: Any, sandbox_service: RunningService
+) -> None:
+    secret = "canary-77c0de11"
+    with ThreadPoolExecutor(1) as pool:
+        cancel = threading.Event()
+        given = {"env": {"KEY": secret}, "cancel": cancel}
+        running = pool.submit(call, "wanting", "sleeps", {"seconds": 20}, **given)
+        try:
+            assert becomes_true(lambda: b"worker.py" in seen_of(sandbox_service))
+            assert secret.encode() not in seen_of(sandbox_service)
+        finally:
+            cancel.set()
+        with pytest.raises(CallCancelled):
+            running.result()
+
+
+def seen_of(service: RunningService) -> bytes:
+    """Return what the process list shows of the service's sandboxes that run Python."""
+    seen = b""
+    store = str(service.folder).encode()
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            if store in (folder / "mountinfo").read_bytes():
+                seen += (folder / "cmdline").read_bytes() + (folder / "environ").read_bytes()
+        except OSError:
+            continue
+    return seen

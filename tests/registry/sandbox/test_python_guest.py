@@ -320,7 +320,7 @@ async def soft() -> str:
         ("call", {"export": "plain", "arguments": {}}),
         ("call", {"export": "soft", "arguments": {}}),
     )
-    assert answers[1]["error"]["data"] == {"denied_hosts": ["surely.invalid:443"]}
+    assert answers[1]["error"]["data"]["denied_hosts"] == ["surely.invalid:443"]
     assert answers[2]["result"] == {"output": "failed", "denied_hosts": ["also.invalid:80"]}
 
 

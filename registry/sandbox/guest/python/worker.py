@@ -3,8 +3,10 @@
 Speaks JSON-RPC 2.0 with the sandbox service, one object per line:
 
     load {name, env, options}        -> {}          set the environment, then import the package
-    describe {}                      -> {tools, problems, factories, unavailable}
+    describe {}                      -> {tools, problems, factories, unavailable, env}
     call {export, arguments}         -> {output, artifacts?}
+
+An error's `data` is `{denied_hosts, missing_env}`: the hosts and keys that were asked for in vain.
 
 Started as `python -I -S -B worker.py [FOLDER]`; FOLDER holds `entry.json`, `site/` and `src/`.
 """

@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import json
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -77,6 +78,17 @@ class Catalogue:
             "factories": [],
             "unavailable": unavailable,
         }
+
+    def own_files(self) -> Iterator[Path]:
+        """Yield the source files of the package itself, not those of what it needs."""
+        for _, module in self._sources:
+            top = sys.modules.get(module.__name__.partition(".")[0], module)
+            if getattr(top, "__file__", None) is None:  # a namespace that others share
+                top = module
+            for folder in getattr(top, "__path__", ()):
+                yield from sorted(Path(folder).rglob("*.py"))
+            if not hasattr(top, "__path__") and top.__file__:
+                yield Path(top.__file__)
 
     def find(self, export: str) -> GuestTool:
         """Return the tool of that name or alias; raises `Refusal`."""

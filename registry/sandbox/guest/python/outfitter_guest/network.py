@@ -1,6 +1,7 @@
 """Remembers which hosts the package tried to reach in vain, so that they can be named as data."""
 
 import socket
+from collections.abc import Callable
 from typing import Any
 
 DENIED: set[str] = set()
@@ -9,8 +10,18 @@ DENIED: set[str] = set()
 LOCAL = ("localhost", "127.0.0.1", "::1")
 
 
-def watch_network() -> None:
-    """Wrap what every library of the language goes through to reach a host."""
+def watch_network(told: Callable[[str], None] = lambda _host: None) -> None:
+    """Wrap what every library of the language goes through to reach a host.
+
+    `told` gets each host that cannot be reached.
+    """
+
+    def remember(host: Any, port: Any) -> None:
+        name = _named(host, port)
+        if name and name not in DENIED:
+            DENIED.add(name)
+            told(name)
+
     resolve = socket.getaddrinfo
     connect = socket.create_connection
 
@@ -18,14 +29,14 @@ def watch_network() -> None:
         try:
             return resolve(host, port, *rest, **options)
         except OSError:
-            _remember(host, port)
+            remember(host, port)
             raise
 
     def create_connection(address: Any, *rest: Any, **options: Any) -> Any:
         try:
             return connect(address, *rest, **options)
         except OSError:
-            _remember(*address[:2])
+            remember(*address[:2])
             raise
 
     class Socket(socket.socket):
@@ -38,7 +49,7 @@ def watch_network() -> None:
                 raise
             except OSError:
                 if isinstance(address, tuple):
-                    _remember(*address[:2])
+                    remember(*address[:2])
                 raise
 
     socket.getaddrinfo = getaddrinfo
@@ -46,7 +57,9 @@ def watch_network() -> None:
     socket.socket = Socket  # type: ignore[misc]
 
 
-def _remember(host: Any, port: Any) -> None:
+def _named(host: Any, port: Any) -> str:
+    """Return `host:port`; empty where no host of elsewhere is meant."""
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else str(host or "")
-    if name and name not in LOCAL:
-        DENIED.add(f"{name[:253]}:{port}" if port else name[:253])
+    if not name or name in LOCAL:
+        return ""
+    return f"{name[:253]}:{port}" if port else name[:253]

@@ -17,6 +17,7 @@ from .channel import (
     Refusal,
 )
 from .discovery import Catalogue, entries_of
+from .environment import MISSED, missed_variables, variables_read, watch_environment
 from .network import DENIED, watch_network
 from .shims import install_shims
 from .values import NotJson, jsonable
@@ -44,6 +45,7 @@ class Server:
 
     def _answer(self, request: Json) -> Json:
         DENIED.clear()
+        MISSED.clear()
         try:
             answer = {"result": self._methods[request["method"]](request.get("params") or {})}
         except Refusal as refusal:
@@ -62,6 +64,7 @@ class Server:
         os.environ.update(params["env"])
         sys.path += [str(self._folder / name) for name in ("src", "site")]
         watch_network()
+        watch_environment()
         install_shims()
         options = params.get("options") or {}
         try:
@@ -73,7 +76,8 @@ class Server:
         return {}
 
     def _describe(self, _params: Json) -> Json:
-        return self._loaded().describe()
+        catalogue = self._loaded()
+        return {**catalogue.describe(), "env": variables_read(catalogue.own_files())}
 
     def _call(self, params: Json) -> Json:
         catalogue = self._loaded()
@@ -96,10 +100,8 @@ class Server:
 
 
 def _error(code: int, message: str) -> Json:
-    error: Json = {"code": code, "message": message[:MAX_MESSAGE_CHARACTERS]}
-    if DENIED:
-        error["data"] = {"denied_hosts": sorted(DENIED)}
-    return error
+    data = {"denied_hosts": sorted(DENIED), "missing_env": missed_variables()}
+    return {"code": code, "message": message[:MAX_MESSAGE_CHARACTERS], "data": data}
 
 
 def error_text(error: BaseException) -> str:
