@@ -26,8 +26,9 @@ GROUPS = (
     ("Input", ("input_schema",)),
     ("Request", ("method", "url", "query", "headers", "body_type", "body", "content_type")),
     ("Sign-in", ("auth_type", "auth_env", "auth_username", "auth_name", "auth_prefix")),
-    ("Answer", ("response_path", "success_status", "max_bytes", "timeout_seconds")),
+    ("Answer", ("response_path",)),
     ("Sharing", ("visibility", "team")),
+    ("Limits", ("success_status", "max_bytes", "timeout_seconds")),
 )
 FIELD_OF = {
     "inputSchema": "input_schema",
@@ -89,8 +90,8 @@ class ApiToolForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
     )
     input_schema = JsonField(
-        label="Inputs",
-        help_text="A JSON Schema of the arguments. Describe each, for the model to fill it well.",
+        label="JSON Schema",
+        help_text="The arguments. Describe each, for the model to fill it well.",
     )
     method = forms.ChoiceField(choices=[(name, name) for name in METHODS])
     url = NeededField(

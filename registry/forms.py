@@ -11,6 +11,14 @@ from config.lib.types import JsonObject
 from registry.models import Package
 from registry.models.package import Ecosystem
 
+SOURCES = (
+    (Ecosystem.NPM, "npm", "JavaScript tools of the AI SDK"),
+    (Ecosystem.PYPI, "PyPI", "Python functions, DynamicTool, LangChain"),
+    (Ecosystem.MCP, "MCP server", "At an address, or run here from a package"),
+    (Ecosystem.LOCAL, "Local module", "Python from the operator's own folder"),
+)
+"""Where tools can be imported from: ecosystem, name, what is found there."""
+
 PLAIN_TEXT = {"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 OPTIONAL = "optional"
 
@@ -142,21 +150,29 @@ class PackageImportForm(PythonSettingsForm):
 
     def __init__(self, *args: Any, governs: bool = False, **kwargs: Any) -> None:
         super().__init__(*args, **{"label_suffix": "", **kwargs})
-        choices = [(Ecosystem.NPM, "npm"), (Ecosystem.PYPI, "PyPI")]
-        if governs:
-            choices.append((Ecosystem.LOCAL, "a local Python module"))
+        sources = [source for source in SOURCES if governs or source[0] != Ecosystem.LOCAL]
+        self._sources = sources
         ecosystem = self.fields["ecosystem"]
         assert isinstance(ecosystem, forms.ChoiceField)  # noqa: S101 - declared above
-        ecosystem.choices = choices
+        ecosystem.choices = [(it, label) for it, label, _ in sources if it != Ecosystem.MCP]
 
     def clean_ecosystem(self) -> str:
         """Take npm for a request that does not say."""
         return self.cleaned_data["ecosystem"] or Ecosystem.NPM
 
     @property
+    def sources(self) -> list[JsonObject]:
+        """The sources to choose from, `[{value, label, help, checked}]`."""
+        chosen = self["ecosystem"].value() or Ecosystem.NPM
+        return [
+            {"value": it.value, "label": label, "help": found, "checked": it == chosen}
+            for it, label, found in self._sources
+        ]
+
+    @property
     def package_fields(self) -> list[forms.BoundField]:
         """The fields that say which package."""
-        return [self[name] for name in ("ecosystem", "name", "version")]
+        return [self[name] for name in ("name", "version")]
 
     @property
     def python_fields(self) -> list[forms.BoundField]:

@@ -47,7 +47,7 @@ def test_an_api_becomes_a_tool_that_is_tried_and_changed(
 
     page.get_by_label("Name", exact=True).fill("City weather")
     page.get_by_label("Description").fill("Tells the temperatures of a city's next days.")
-    page.get_by_label("Inputs").fill(SCHEMA)
+    page.get_by_label("JSON Schema").fill(SCHEMA)
     page.get_by_label("URL").fill("https://{{ args.city }}/v1")
     page.get_by_label("Query parameters").fill("days: {{ args.day }}")
     page.get_by_label("How it signs in").select_option("header")

@@ -36,7 +36,7 @@ def test_a_server_is_imported_and_its_picture_is_seen(
 ) -> None:
     sign_in("admin")
     page.goto("/packages/")
-    page.get_by_text("Import an MCP server").click()
+    page.get_by_role("radio", name="MCP server").check()
     page.get_by_label("Address or package").fill(f"npm:{EVERYTHING}")
     page.get_by_label("Arguments").last.fill("stdio")
     shoot(page, "mcp-import")

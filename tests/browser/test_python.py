@@ -27,7 +27,7 @@ def test_a_local_module_is_imported_configured_and_called(
 ) -> None:
     sign_in("admin")
     page.goto("/packages/")
-    page.get_by_label("From").select_option(label="a local Python module")
+    page.get_by_role("radio", name="Local module").check()
     page.get_by_label("Package", exact=True).fill("kit")
     page.get_by_text("How a Python package is loaded").click()
     shoot(page, "python-import-form")
