@@ -8,11 +8,12 @@ is ever fetched.
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from itertools import islice
 from typing import Any
 
 import regex
-from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError, validators
 from jsonschema.protocols import Validator
 from jsonschema_specifications import REGISTRY as SPECIFICATIONS  # type: ignore[import-untyped]
 from referencing import Registry, Resource
@@ -84,18 +85,8 @@ class Rules:
 
     def validator(self, draft: type[Validator], schema: Any) -> Validator:
         """Return the draft's validator for `schema`, with limited keywords."""
-        own: dict[str, Keyword] = {
-            "pattern": self._pattern,
-            "patternProperties": self._pattern_properties,
-            "additionalProperties": self._additional_properties,
-            "uniqueItems": _unique_items,
-            **dict.fromkeys(UNSUPPORTED, _refuse),
-            **{name: _without_false(draft.VALIDATORS[name]) for name in ("anyOf", "oneOf")},
-        }
-        keywords = {name: self._timed(check) for name, check in {**draft.VALIDATORS, **own}.items()}
-        limited: Any = validators.extend(draft, keywords)  # type: ignore[no-untyped-call]
-        limited.evolve = _evolve
-        validator: Validator = limited(schema, registry=SPECIFICATIONS)
+        limited = _limited(draft)
+        validator: Validator = limited(schema, registry=SPECIFICATIONS, format_checker=_Bound(self))
         return validator
 
     def pattern(self, source: str) -> regex.Pattern[str]:
@@ -109,20 +100,8 @@ class Rules:
             self._patterns[source] = pattern_limits.compiled(source)
         return self._patterns[source]
 
-    def _timed(self, check: Keyword) -> Keyword:
-        def timed(
-            validator: Any, rule: Any, instance: Any, schema: Any
-        ) -> Iterator[ValidationError]:
-            self.deadline.remaining()
-            for error in check(validator, rule, instance, schema) or ():
-                self.deadline.remaining()
-                # The library repeats the whole value in it: thousands would fill the memory.
-                error.message = error.message[:LONGEST_MESSAGE]
-                yield error
-
-        return timed
-
-    def _matches(self, source: str, text: str) -> bool:
+    def matches(self, source: str, text: str) -> bool:
+        """Search a text for a pattern, within the time of one search."""
         seconds = min(self.deadline.remaining(), self.pattern_seconds)
         try:
             return self.pattern(source).search(text, timeout=seconds) is not None
@@ -130,30 +109,73 @@ class Rules:
             self.deadline.remaining()
             raise PatternTooSlowError(source) from None
 
-    def _pattern(self, _: Any, rule: str, instance: Any, __: Any) -> Iterator[ValidationError]:
-        if isinstance(instance, str) and not self._matches(rule, instance):
-            yield ValidationError("does not have the expected form")
 
-    def _pattern_properties(
-        self, validator: Any, rule: JsonObject, instance: Any, _: Any
-    ) -> Iterator[ValidationError]:
-        for name, value in instance.items() if isinstance(instance, dict) else ():
-            for pattern, subschema in rule.items():
-                if self._matches(pattern, name):
-                    yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+class _Bound(FormatChecker):
+    """Checks no format. It carries the rules of one check to the keywords, which are shared."""
 
-    def _additional_properties(
-        self, validator: Any, rule: Any, instance: Any, schema: JsonObject
-    ) -> Iterator[ValidationError]:
-        known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
-        for name in instance if isinstance(instance, dict) else ():
-            if name in known or any(self._matches(pattern, name) for pattern in patterns):
-                continue
-            if rule is False:
-                names = ", ".join(islice(known, MOST_NAMED)) or "none"
-                yield ValidationError(f"is not known here (known: {names})", path=[name])
-            else:
-                yield from validator.descend(instance[name], rule, path=name)
+    def __init__(self, rules: Rules) -> None:
+        super().__init__(formats=())
+        self.rules = rules
+
+
+@cache
+def _limited(draft: type[Validator]) -> Any:
+    """Return the draft's class with limited keywords; to make one takes longer than most checks."""
+    own: dict[str, Keyword] = {
+        "pattern": _pattern,
+        "patternProperties": _pattern_properties,
+        "additionalProperties": _additional_properties,
+        "uniqueItems": _unique_items,
+        **dict.fromkeys(UNSUPPORTED, _refuse),
+        **{name: _without_false(draft.VALIDATORS[name]) for name in ("anyOf", "oneOf")},
+    }
+    keywords = {name: _timed(check) for name, check in {**draft.VALIDATORS, **own}.items()}
+    limited: Any = validators.extend(draft, keywords)  # type: ignore[no-untyped-call]
+    limited.evolve = _evolve
+    return limited
+
+
+def _timed(check: Keyword) -> Keyword:
+    def timed(validator: Any, rule: Any, instance: Any, schema: Any) -> Iterator[ValidationError]:
+        deadline = validator.format_checker.rules.deadline
+        deadline.remaining()
+        for error in check(validator, rule, instance, schema) or ():
+            deadline.remaining()
+            # The library repeats the whole value in it: thousands would fill the memory.
+            error.message = error.message[:LONGEST_MESSAGE]
+            yield error
+
+    return timed
+
+
+def _pattern(validator: Any, rule: str, instance: Any, _: Any) -> Iterator[ValidationError]:
+    if isinstance(instance, str) and not validator.format_checker.rules.matches(rule, instance):
+        yield ValidationError("does not have the expected form")
+
+
+def _pattern_properties(
+    validator: Any, rule: JsonObject, instance: Any, _: Any
+) -> Iterator[ValidationError]:
+    rules = validator.format_checker.rules
+    for name, value in instance.items() if isinstance(instance, dict) else ():
+        for pattern, subschema in rule.items():
+            if rules.matches(pattern, name):
+                yield from validator.descend(value, subschema, path=name, schema_path=pattern)
+
+
+def _additional_properties(
+    validator: Any, rule: Any, instance: Any, schema: JsonObject
+) -> Iterator[ValidationError]:
+    rules = validator.format_checker.rules
+    known, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
+    for name in instance if isinstance(instance, dict) else ():
+        if name in known or any(rules.matches(pattern, name) for pattern in patterns):
+            continue
+        if rule is False:
+            names = ", ".join(islice(known, MOST_NAMED)) or "none"
+            yield ValidationError(f"is not known here (known: {names})", path=[name])
+        else:
+            yield from validator.descend(instance[name], rule, path=name)
 
 
 def _evolve(validator: Any, **changes: Any) -> Any:
@@ -161,7 +183,11 @@ def _evolve(validator: Any, **changes: Any) -> Any:
 
     At each `$schema` within a schema that one would go back to its own, unlimited keywords.
     """
-    kept = {"registry": validator._registry, "_resolver": validator._resolver}
+    kept = {
+        "registry": validator._registry,
+        "_resolver": validator._resolver,
+        "format_checker": validator.format_checker,
+    }
     return type(validator)(**{"schema": validator.schema, **kept, **changes})
 
 

@@ -71,6 +71,13 @@ class CodeGuest:
     def resume(self) -> None:
         """Do nothing; see `pause`."""
 
+    async def settle(self) -> None:
+        """Return at once; see `pause`."""
+
+    def halt(self) -> None:
+        """Let nothing of it run on."""
+        self._sandbox.halt()
+
     def kill(self) -> None:
         """Stop it; nothing of it runs on."""
         self._sandbox.kill()
@@ -101,7 +108,7 @@ class CodeGuest:
             return self._answer.result(), execution
         finally:
             # Before its calls are given up, so that it cannot make more.
-            self.kill()
+            self.halt()
             await execution.close()
 
     async def _first_of(self, wanted: "asyncio.Future[Any]") -> None:

@@ -16,7 +16,7 @@ from typing import Any, Generic
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MB, QUEUE_SECONDS
 from registry.sandbox.service.memory import Budget, Share, busy
-from registry.sandbox.service.spares import Line, S, Spare, Start
+from registry.sandbox.service.spares import Line, Refill, S, Spare, Start
 
 logger = logging.getLogger("sandboxd")
 
@@ -28,8 +28,8 @@ MOST_SPARES = 16
 ESTIMATE = 64 * MB
 STARTS_PER_PROCESSOR = 2
 START_SECONDS = 2.0
-# A start would fight the call that just ended for the processor, until its answer was read.
-REFILL_AFTER = 0.01
+# What is done after a call would fight it for the processor, until its answer was read.
+END_AFTER, REFILL_AFTER = 0.004, 0.01
 SHOWN = 50
 
 
@@ -51,6 +51,7 @@ class SparePool(Generic[S]):
         self._lines: dict[Hashable, Line[S]] = {}
         self._in_use: set[Spare[S]] = set()
         self._ending: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
         self._refilling = asyncio.Semaphore(1)
         self._starting = asyncio.Semaphore(STARTS_PER_PROCESSOR * (os.cpu_count() or 1))
         self._tending: asyncio.Task[None] | None = None
@@ -64,13 +65,13 @@ class SparePool(Generic[S]):
 
         `label` names the line on the status page, `group` (an artifact) is what `forget` takes;
         with `keep` False no spare is used or made.
-        After a call that went well only the kill is sent, and reaping is left to the background;
-        when it failed or was cancelled, nothing of it is left when this returns.
+        After a call that went well it is only halted, and its end is left to the background; when
+        it failed or was cancelled, nothing of it is left when this returns.
         """
         line = self._line(key, label, group)
         line.running += 1
         try:
-            spare = (keep and self._take(line)) or await self._cold(line, start)
+            spare = await self._spare(line, start, keep)
             try:
                 async with self._serving(spare):
                     yield spare.guest
@@ -89,8 +90,8 @@ class SparePool(Generic[S]):
         except BaseException:
             await asyncio.shield(self._end(spare))
             raise
-        spare.guest.kill()
-        self._end(spare)
+        spare.guest.halt()
+        self._end(spare, after=END_AFTER)
 
     def _line(self, key: Hashable, label: str, group: str) -> Line[S]:
         line = self._lines.get(key)
@@ -102,6 +103,36 @@ class SparePool(Generic[S]):
         if self._tending is None:
             self._tending = asyncio.create_task(self._tend())
         return line
+
+    async def _spare(self, line: Line[S], start: Start[S], keep: bool) -> Spare[S]:
+        """Return a spare; if there is none the one that is being made, else a new one."""
+        if not keep:
+            return await self._cold(line, start)
+        return self._take(line) or await self._claimed(line) or await self._cold(line, start)
+
+    async def _claimed(self, line: Line[S]) -> Spare[S] | None:
+        """Wait for a spare that is being started: beginning another one would slow down both."""
+        for refill in line.refills:
+            if refill.started and refill.claim is None:
+                spare = await self._when_made(refill)
+                if spare is not None:
+                    self._missed(line)
+                return spare
+        return None
+
+    async def _when_made(self, refill: Refill[S]) -> Spare[S] | None:
+        claim: asyncio.Future[Spare[S] | None] = asyncio.get_running_loop().create_future()
+        refill.claim = claim
+        try:
+            return await claim
+        except asyncio.CancelledError:
+            if claim.done() and not claim.cancelled() and (spare := claim.result()):
+                self._end(spare)  # it came in the moment the wait ended
+            raise
+
+    def _missed(self, line: Line[S]) -> None:
+        line.misses += 1
+        self._totals["misses"] += 1
 
     def _take(self, line: Line[S]) -> Spare[S] | None:
         """Return the oldest spare that is still alive, running again."""
@@ -117,13 +148,16 @@ class SparePool(Generic[S]):
 
     async def _cold(self, line: Line[S], start: Start[S]) -> Spare[S]:
         """Start a sandbox for a call that found no spare."""
-        line.misses += 1
-        self._totals["misses"] += 1
+        self._missed(line)
         return await self._start(start, await self.budget.reserve(ESTIMATE))
 
-    async def _start(self, start: Start[S], share: Share) -> Spare[S]:
+    async def _start(
+        self, start: Start[S], share: Share, refill: Refill[S] | None = None
+    ) -> Spare[S]:
         try:
             async with _held_a_while(self._starting):
+                if refill is not None:
+                    refill.started = True
                 return Spare(await start(), share, self._clock())
         except BaseException:
             share.release()
@@ -134,34 +168,46 @@ class SparePool(Generic[S]):
     def _refill(self, line: Line[S]) -> None:
         """Make ready what the line is short of, in the background."""
         wanted = 0 if line.closed else line.wanted(self._clock())
-        for _ in range(wanted - len(line.spares) - len(line.refills)):
-            task = asyncio.create_task(self._add_spare(line))
-            line.refills.add(task)
-            task.add_done_callback(line.refills.discard)
+        coming = sum(refill.claim is None for refill in line.refills)
+        for _ in range(wanted - len(line.spares) - coming):
+            refill: Refill[S] = Refill()
+            line.refills.add(refill)
+            refill.task = asyncio.create_task(self._add_spare(line, refill))
+            self._tasks.add(refill.task)
+            refill.task.add_done_callback(self._tasks.discard)
 
-    async def _add_spare(self, line: Line[S]) -> None:
-        await asyncio.sleep(REFILL_AFTER)
+    async def _add_spare(self, line: Line[S], refill: Refill[S]) -> None:
+        spare: Spare[S] | None = None
         try:
-            await self._add_spare_now(line)
+            await asyncio.sleep(REFILL_AFTER)
+            spare = await self._made(line, refill)
         except ServiceError as error:
             # The next call starts its own, and meets the error if it is still there.
             logger.info("no spare of %s: %s", line.label, error.code)
+        finally:
+            line.refills.discard(refill)
+            handed_over = refill.hand_over(spare)
+        if spare is not None and not handed_over:
+            await self._keep(line, spare)
 
-    async def _add_spare_now(self, line: Line[S]) -> None:
+    async def _made(self, line: Line[S], refill: Refill[S]) -> Spare[S] | None:
         async with _held_a_while(self._refilling):
             start = line.start
             if start is None or (self._spares() >= self._most and not self._evict()):
-                return
+                return None
             share = self.budget.reserve_now(ESTIMATE)
-            if share is None:
-                return
-            spare = await self._start(start, share)
-            if line.closed:
-                self._end(spare)
-                return
+            return None if share is None else await self._start(start, share, refill)
+
+    async def _keep(self, line: Line[S], spare: Spare[S]) -> None:
+        """Put a spare where the next call finds it, and pause it when it has come to rest."""
+        if line.closed:
+            self._end(spare)
+            return
+        line.spares.append(spare)
+        await spare.guest.settle()
+        if spare in line.spares:
             spare.guest.pause()
             spare.share.resize(spare.guest.memory())
-            line.spares.append(spare)
 
     def _evict(self) -> bool:
         """End the spare whose line has been unused the longest."""
@@ -178,18 +224,23 @@ class SparePool(Generic[S]):
         self._totals["lost"] += 1
         self._end(spare)
 
-    def _end(self, spare: Spare[S]) -> "asyncio.Task[None]":
-        """Kill now, reap in the background; the memory of a killed spare counts as free."""
-        spare.guest.kill()
+    def _end(self, spare: Spare[S], *, after: float = 0.0) -> "asyncio.Task[None]":
+        """Kill now (or after so many seconds what is halted already), reap in the background.
+
+        The memory of a killed spare counts as free.
+        """
+        if not after:
+            spare.guest.kill()
         if spare not in self._in_use:
             spare.share.release()
-        task = asyncio.create_task(self._reap(spare))
+        task = asyncio.create_task(self._reap(spare, after))
         self._ending.add(task)
         task.add_done_callback(self._ending.discard)
         return task
 
-    async def _reap(self, spare: Spare[S]) -> None:
+    async def _reap(self, spare: Spare[S], after: float) -> None:
         try:
+            await asyncio.sleep(after)
             await spare.guest.end()
         finally:
             self._in_use.discard(spare)
@@ -232,8 +283,9 @@ class SparePool(Generic[S]):
             if line.group != group:
                 continue
             line.closed = True
-            for task in line.refills:
-                task.cancel()
+            for refill in line.refills:
+                if refill.task is not None:
+                    refill.task.cancel()
             while line.spares:
                 self._end(line.spares.popleft())
                 ended += 1
@@ -248,10 +300,11 @@ class SparePool(Generic[S]):
         """End all spares and wait until they are gone."""
         if self._tending is not None:
             self._tending.cancel()
-        refills = [task for line in self._lines.values() for task in line.refills]
         for group in {line.group for line in self._lines.values()}:
             self.forget(group)
-        await asyncio.gather(*refills, return_exceptions=True)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await asyncio.gather(*self._ending, return_exceptions=True)
 
     # What can be seen

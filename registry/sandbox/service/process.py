@@ -93,6 +93,14 @@ class Guest:
         """Let it run."""
         self._sandbox.resume()
 
+    async def settle(self) -> None:
+        """Return once what it does of itself after its start is done, or soon in any case."""
+        await self._sandbox.settle()
+
+    def halt(self) -> None:
+        """Let nothing of it run on; `end` is still to come."""
+        self._sandbox.halt()
+
     def kill(self) -> None:
         """Stop it; `end` is still to come."""
         self._sandbox.kill()

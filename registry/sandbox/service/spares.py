@@ -28,6 +28,12 @@ class OneShot(Protocol):
     def resume(self) -> None:
         """Let it run."""
 
+    async def settle(self) -> None:
+        """Return once it has done what it does of itself after its start, or soon in any case."""
+
+    def halt(self) -> None:
+        """Let nothing of it run on, without the work that its end makes."""
+
     def kill(self) -> None:
         """Stop it; nothing of it runs on."""
 
@@ -50,13 +56,30 @@ class Spare(Generic[S]):
 
 
 @dataclass(slots=True, eq=False)
+class Refill(Generic[S]):
+    """A spare that is to be made: once it is being started, a call may wait for it."""
+
+    task: "asyncio.Task[None] | None" = None
+    started: bool = False
+    claim: "asyncio.Future[Spare[S] | None] | None" = None
+    """Where the call waits that is to have it; None comes when there will be none."""
+
+    def hand_over(self, spare: Spare[S] | None) -> bool:
+        """Give it to the call that waits, if one still does."""
+        if self.claim is None or self.claim.done():
+            return False
+        self.claim.set_result(spare)
+        return spare is not None
+
+
+@dataclass(slots=True, eq=False)
 class Line(Generic[S]):
     """What is known of one key: its spares and how they were used. Holds no value of a key."""
 
     label: str
     group: str
     spares: deque[Spare[S]] = field(default_factory=deque)
-    refills: set["asyncio.Task[None]"] = field(default_factory=set)
+    refills: set[Refill[S]] = field(default_factory=set)
     calls: deque[float] = field(default_factory=lambda: deque(maxlen=BUSY_CALLS))
     start: Start[S] | None = None
     running: int = 0

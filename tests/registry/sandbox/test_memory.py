@@ -28,6 +28,12 @@ class Pretended:
     def resume(self) -> None:
         self.did.append("resume")
 
+    async def settle(self) -> None:
+        await asyncio.sleep(0)
+
+    def halt(self) -> None:
+        self.did.append("halt")
+
     def kill(self) -> None:
         self.alive = False
 
@@ -83,7 +89,7 @@ async def test_each_call_has_a_sandbox_of_its_own_that_is_ended() -> None:
     served = [await bench.call("a") for _ in range(3)]
     assert len({id(guest) for guest in served}) == 3
     assert all(guest.did[-1] == "end" for guest in served)
-    assert served[1].did == ["pause", "resume", "end"]
+    assert served[1].did == ["pause", "resume", "halt", "end"]
     await bench.pool.close()
     assert all(guest.did[-1] == "end" for guest in bench.started)
     assert bench.pool.budget.used == 0
@@ -136,7 +142,7 @@ async def test_a_dead_spare_is_not_handed_out() -> None:
     await bench.call("a")
     bench.started[-1].alive = False
     guest = await bench.call("a")
-    assert guest.did != ["pause", "resume", "end"]
+    assert guest.did != ["pause", "resume", "halt", "end"]
     assert bench.pool.status()["spares"]["lost"] == 1
     await bench.pool.close()
 
