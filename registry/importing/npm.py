@@ -15,6 +15,7 @@ from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.unseen import unseen_findings
 from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
 from registry.models import ImportJob, Package, Tool
@@ -140,7 +141,11 @@ def _save(
     if not matches:
         raise _without_tools(artifact, description)
     env = declared_env(manifest.env, package.settings.get("env", ()))
-    found = [*_findings(manifest, description, matches), *suggestions(description.env, env)]
+    found = [
+        *_findings(manifest, description, matches),
+        *unseen_findings(description.tools),
+        *suggestions(description.env, env),
+    ]
     _write_package(package, artifact, manifest, env, found)
     known = tools_by_export(package)
     saying = reason or f"Imported {package}"

@@ -14,6 +14,7 @@ from registry.importing.errors import NoTools
 from registry.importing.matching import Match
 from registry.importing.npm import Imported, Stage
 from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.unseen import unseen_findings
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
@@ -169,6 +170,7 @@ def _findings(description: Description, usable: list[ToolDescription]) -> list[J
             for problem in description.problems
         ),
         *([{"code": "export", "path": "tools", "message": told}] if left_out else []),
+        *unseen_findings(usable),
     ]
 
 
