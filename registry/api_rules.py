@@ -2,10 +2,12 @@
 
 import re
 from collections.abc import Iterator
+from urllib.parse import parse_qsl
 
 import httpx
 
 from config.lib.addresses import HIGHEST_PORT, canonical_host
+from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonSchema, JsonValue
 from registry.api_definition import (
     HEADER_NAME,
@@ -43,6 +45,7 @@ def rule_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[Api
     yield from _header_problems(definition, schema)
     for name, text in definition.query.items():
         yield from _template_problems(f"query.{name}", text, schema)
+        yield from _secret_problems(f"query.{name}", name, text)
     yield from _body_problems(definition, schema)
     yield from _auth_problems(definition)
     if definition.response.path.strip() and (problem := path_problem(definition.response.path)):
@@ -75,6 +78,9 @@ def _url_problems(url: str, schema: JsonSchema) -> Iterator[ApiProblem]:
         yield _at("url", "A blank, a backslash or a control character must be written as %20 etc.")
     elif any(map(steps_up, parts.path.split("/"))):
         yield _at("url", "Write the path without “.” and “..”.")
+    for name, value in parse_qsl(parts.query):
+        if "\ue000" not in value:
+            yield from _secret_problems("url", name, value)
 
 
 def _readable(origin: str) -> bool:
@@ -104,7 +110,7 @@ def _header_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[
     seen: set[str] = set()
     for name, text in definition.headers.items():
         place, lower = f"headers.{name}", name.lower()
-        if not re.match(HEADER_NAME, name):
+        if not re.fullmatch(HEADER_NAME, name):
             yield _at(place, f"“{name[:100]}” is not the name of a header.")
         elif lower in SET_BY_AUTH:
             yield _at(
@@ -114,10 +120,20 @@ def _header_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[
             yield _at(place, f"{name} is set when the request is sent; leave it out.")
         elif lower in seen:
             yield _at(place, f"{name} stands here twice.")
+        else:
+            yield from _secret_problems(place, name, text)
         seen.add(lower)
         if not PRINTABLE.fullmatch(text):
             yield _at(place, "A header holds plain ASCII characters on one line.")
         yield from _template_problems(place, text, schema)
+
+
+def _secret_problems(place: str, name: str, text: str) -> Iterator[ApiProblem]:
+    """A definition is shown to everybody who may use the tool, and kept in every version."""
+    if names_a_secret(name) and text.strip() and not any(expressions_in(text)):
+        yield _at(
+            place, f"Everybody who sees the tool would read it. Set {name} by the sign-in instead."
+        )
 
 
 def _body_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[ApiProblem]:

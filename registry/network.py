@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from config.lib.addresses import host_matches
-from config.lib.host_patterns import HostPattern, parse_host_pattern
+from config.lib.host_patterns import HostPattern, host_matches, parse_host_pattern
 from config.lib.types import JsonValue
 from registry.errors import NetworkDenied
 from registry.manifest import FIELD

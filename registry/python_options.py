@@ -12,6 +12,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from config.lib.errors import InvalidInput
+from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonObject, JsonValue
 
 MOST_VARIABLES = 50
@@ -69,6 +70,13 @@ def checked_settings(given: JsonValue) -> JsonObject:
                 f"“${{{name}}}” in tool_config is not the name of a variable.",
                 "Write a variable in capitals, such as ${WEATHER_API_KEY}.",
             )
+    for name in _secrets_written_out(settings.tool_config):
+        raise InvalidInput(
+            f"“{name}” in tool_config is written out, and everybody who sees the package could "
+            "read it.",
+            "Write the name of a variable, such as ${API_KEY}; each person sets its value under "
+            "Credentials.",
+        )
     return {name: value for name, value in settings.model_dump().items() if value}
 
 
@@ -114,6 +122,21 @@ def declared_env(manifest: JsonObject) -> list[JsonObject]:
         except ValidationError:
             continue
     return found[:MOST_VARIABLES]
+
+
+def _secrets_written_out(value: JsonValue) -> Iterator[str]:
+    """Yield the names under which a configuration holds a secret itself, not a variable's name."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            if isinstance(item, str) and item and names_a_secret(name):
+                found = list(_REFERENCE.finditer(item))
+                if not found or any((match[2] or "").lstrip(":-,") for match in found):
+                    yield name
+            else:
+                yield from _secrets_written_out(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _secrets_written_out(item)
 
 
 def _references(value: JsonValue) -> Iterator[tuple[str, bool]]:

@@ -9,10 +9,17 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from config.lib.errors import NotFound
+from config.lib.jsontext import shortened
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import UNWELL, in_state
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
+
+LARGEST_INSIDE = 4_000
+"""Bytes of arguments or output that are told of a call among those of a program."""
+
+CALLS_READ = 50
+"""Calls of a program that are read at a time."""
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 
@@ -199,10 +206,18 @@ def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
     return call
 
 
-def invocations_inside(invocation: Invocation) -> QuerySet[Invocation]:
-    """Return the calls that a program made, in the order in which they ended."""
-    calls = Invocation.objects.filter(parent_id=invocation.pk)
-    return calls.select_related("tool").order_by("created_at", "pk")
+def invocations_inside(invocation: Invocation) -> list[Invocation]:
+    """Return the calls that a program made, in the order in which they ended.
+
+    There may be hundreds, so what each was given and gave is told in short; its own page has all.
+    """
+    calls = Invocation.objects.filter(parent_id=invocation.pk).select_related("tool")
+    told = []
+    for call in calls.order_by("created_at", "pk").iterator(CALLS_READ):
+        call.arguments = shortened(call.arguments, LARGEST_INSIDE)
+        call.output = shortened(call.output, LARGEST_INSIDE)
+        told.append(call)
+    return told
 
 
 def invocations_of(tool: Tool, user: User) -> QuerySet[Invocation]:

@@ -1,4 +1,4 @@
-"""Which internet addresses may be dialled for a tool, and which hosts a list of patterns names.
+"""Which internet addresses may be dialled for a tool.
 
 Only global unicast addresses may: whatever leads to this machine, its network, a cloud's metadata
 service or, by way of a translator, back to any of them is refused, unless the operator's list
@@ -98,28 +98,6 @@ def parse_allowed(text: str) -> tuple[Allowed, ...]:
     return tuple(_entry(part.strip()) for part in text.split(",") if part.strip())
 
 
-def host_matches(pattern: str, host: str, port: int) -> bool:
-    """Tell whether `host`, at `port`, is one that `pattern` names.
-
-    A pattern is `host`, `host:port`, or `*.host` for every name below it (not itself). Without
-    a port it stands for 80 and 443. Upper and lower case, a dot at the end, and the two ways of
-    writing an international name make no difference.
-    """
-    named, wanted_port = _split_port(pattern.strip())
-    if wanted_port is None or (wanted_port and port != wanted_port):
-        return False
-    if not wanted_port and port not in DEFAULT_PORTS:
-        return False
-    asked = canonical_host(host)
-    below = named.startswith("*.")
-    name = canonical_host(named[2:] if below else named)
-    if not asked or not name:
-        return False
-    if below:
-        return asked.endswith("." + name) and not _is_address(asked)
-    return asked == name
-
-
 def canonical_host(host: str) -> str:
     """Return a host's one spelling: lower case, ASCII, no dot at the end, no brackets; "" when
     it is not the name of a host."""
@@ -138,14 +116,6 @@ def canonical_host(host: str) -> str:
 
 def _fits_name(char: str) -> bool:
     return char.isalnum() or char in "-._"
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _lifts(entry: Allowed, address: Address, port: int) -> bool:
@@ -179,18 +149,8 @@ def _entry(text: str) -> Allowed:
 
 
 def _split_port(text: str) -> tuple[str, int | None]:
-    """Return the host and the port; 0 when there is none, None when it is not a port."""
-    if text.startswith("["):
-        host, _, rest = text.partition("]")
-        host, colon, digits = host + "]", rest[:1], rest[1:]
-        if rest and colon != ":":
-            return host, None
-    elif text.count(":") > 1:
-        return text, 0
-    else:
-        host, colon, digits = text.partition(":")
-    if not colon:
-        return host, 0
+    """Return the host and the port; None where there is none, or it is not a port."""
+    host, _, digits = text.rpartition(":")
     if not _PORT.fullmatch(digits) or int(digits) > HIGHEST_PORT:
         return host, None
     return host, int(digits)

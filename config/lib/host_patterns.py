@@ -38,6 +38,27 @@ class HostPattern:
         ports = (self.port,) if self.port else sorted(DEFAULT_PORTS)
         return tuple(f"{self.dialled}:{port}" for port in ports)
 
+    def matches(self, host: str, port: int) -> bool:
+        """Tell whether a host is one of those named.
+
+        Upper and lower case, a dot at the end, and the two ways of writing an international name
+        make no difference.
+        """
+        if port not in ((self.port,) if self.port else DEFAULT_PORTS):
+            return False
+        asked = canonical_host(host)
+        if self.below:
+            return asked.endswith(f".{self.host}") and not _is_plain_address(asked)
+        return asked == self.host
+
+
+def host_matches(pattern: str, host: str, port: int) -> bool:
+    """Tell whether `host`, at `port`, is one that `pattern` names; a wrong pattern names none."""
+    try:
+        return parse_host_pattern(pattern).matches(host, port)
+    except ValueError:
+        return False
+
 
 def parse_host_pattern(text: str) -> HostPattern:
     """Read one pattern, in its one spelling; raises ValueError that says what is wrong with it."""

@@ -4,7 +4,7 @@ from functools import lru_cache
 
 from django.conf import settings
 
-from config.lib.addresses import host_matches
+from config.lib.host_patterns import host_matches
 from config.lib.jsontext import storable
 from config.lib.masking import Masker
 from config.lib.types import JsonObject

@@ -3,17 +3,20 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from config.lib.jsontext import storable
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry.errors import ExportDrift, ImportBroken, ToolError
 from registry.importing.matching import Match
+from registry.importing.unseen import without_unseen
 from registry.models import Package
 from registry.sandbox.contract import Description
 from registry.schemas import check_schema
 
 NO_INPUT: JsonObject = {"type": "object", "properties": {}}
 LONGEST_TITLE = 120
+LONGEST_DESCRIPTION = 20_000
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
@@ -29,7 +32,7 @@ def described_tool(match: Match, package: Package, description: Description) -> 
     """Describe one tool. The export's real schema wins over the declared parameters."""
     declared, exported = match.declared, match.exported
     problem = _problem(match, description)
-    told = storable(exported.description).strip() if exported else ""
+    told = _seen(exported.description).strip()[:LONGEST_DESCRIPTION] if exported else ""
     values: JsonObject = {
         "title": title_of(match.export),
         "description": told or (declared.description if declared else "") or package.description,
@@ -41,18 +44,29 @@ def described_tool(match: Match, package: Package, description: Description) -> 
     if declared and declared.input_schema and not check_schema(declared.input_schema):
         values["input_schema"] = declared.input_schema
     if exported:
-        schema = _object_schema(storable(exported.input_schema))
+        schema = _object_schema(_seen(exported.input_schema))
         if defects := check_schema(schema):
             said = f"{defects[0].path}: {defects[0].message}"
             problem = ImportBroken(f"Its input schema cannot be used: {said}")
         else:
             values["input_schema"] = schema
-        if exported.output_schema:
-            values["output_schema"] = storable(exported.output_schema)
+        if exported.output_schema and _is_schema(given := _seen(exported.output_schema)):
+            values["output_schema"] = given
     if problem is None:
         return Described(values=values, error=None)
     problem.tool = f"{package.name}::{match.export}"
     return Described(values=values, error=storable(problem.as_dict()))
+
+
+def _is_schema(given: JsonValue) -> bool:
+    """Tell whether this is a schema at all; an output may be of any type."""
+    around = {"type": "object", "properties": {"output": given}}
+    return isinstance(given, dict) and not check_schema(around)
+
+
+def _seen(said: Any) -> Any:
+    """Return what a package says as it can be stored, without what nobody sees in it."""
+    return without_unseen(storable(said))
 
 
 def title_of(export: str) -> str:

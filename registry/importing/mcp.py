@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from django.conf import settings as configuration
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 from django.utils.module_loading import import_string
 
 from config.lib.jsontext import storable
@@ -20,12 +19,18 @@ from registry.importing.errors import NoTools
 from registry.importing.mcp_sources import McpRequest, check_source, request_of, server_in
 from registry.importing.mcp_tools import SAID, OfferedTool, offered_tools
 from registry.importing.npm import Imported, Stage
-from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.rows import (
+    locked_package,
+    report_entry,
+    tool_bring,
+    tools_by_export,
+    tools_retire,
+)
 from registry.mcp import client, door
 from registry.mcp.settings import HttpServer, settings_of
 from registry.models import ImportJob, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models.tool import ToolKind
 from registry.needs import GUEST_SAW
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact
@@ -163,9 +168,18 @@ def _save(found: _Found, user: User | None) -> Imported:
     if not made and _identity(package, {tool.name: tool.values for tool in found.tools}) != before:
         package.review_status = status_after_change(package, user)
     package.save()
-    report = [_write_tool(known.get(tool.name), package, tool, user) for tool in found.tools]
+    report = [
+        tool_bring(
+            known.get(tool.name),
+            package,
+            tool.name,
+            {**tool.values, "kind": ToolKind.MCP, "health_error": tool.error(package.name)},
+            author=user,
+        )
+        for tool in found.tools
+    ]
     for gone in tools_retire(package, keep={tool.name for tool in found.tools}):
-        report.append(_entry(gone, "removed", f"{package} no longer has it."))
+        report.append(report_entry(gone, "removed", f"{package} no longer has it."))
     return Imported(package=package, report=report)
 
 
@@ -213,43 +227,3 @@ def _description(found: _Found) -> str:
     if not told:
         told = found.listing.info.get("title") or found.listing.info.get("name")
     return str(storable(told or ""))[:2000]
-
-
-def _write_tool(
-    known: Tool | None, package: Package, offered: OfferedTool, user: User | None
-) -> JsonObject:
-    before = known.version if known and known.deleted_at is None else 0
-    error = offered.error(package.name)
-    values: JsonObject = {
-        **offered.values,
-        "kind": ToolKind.MCP,
-        "visibility": Visibility.PUBLIC,
-        "import_health": Health.BROKEN if error else Health.HEALTHY,
-        "health_error": error,
-        "last_health_check_at": timezone.now(),
-    }
-    if known is None:  # its package's review decides, until a governor stops this one tool
-        values["review_status"] = ReviewStatus.APPROVED
-    tool = tool_put(
-        known,
-        package,
-        offered.name,
-        values,
-        name=(package.name, offered.name),
-        author=user,
-        reason=f"Imported {package}"[:200],
-    )
-    if error:
-        return _entry(tool, "broken", error["message"])
-    if not before:
-        return _entry(tool, "added")
-    return _entry(tool, "unchanged" if tool.version == before else "updated")
-
-
-def _entry(tool: Tool, status: str, message: str = "") -> JsonObject:
-    return {
-        "export": tool.export_name,
-        "tool": str(tool.pk),
-        "status": status,
-        "message": message,
-    }

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import ImportBroken
-from registry.importing.described import LONGEST_TITLE, NO_INPUT, title_of
+from registry.importing.described import LONGEST_DESCRIPTION, LONGEST_TITLE, NO_INPUT, title_of
+from registry.importing.unseen import unseen_finding, without_unseen
 from registry.mcp.client import Listing
 from registry.schemas import check_schema
 
@@ -14,7 +15,6 @@ MOST_TOOLS = 200
 SAID = ("title", "description", "input_schema", "output_schema", "ai_agent")
 """The fields of a tool's row that its server writes."""
 
-LONGEST_DESCRIPTION = 20_000
 _NAME = re.compile(r"[\w./$:-]{1,128}", re.ASCII)
 
 
@@ -50,7 +50,10 @@ def offered_tools(listing: Listing) -> tuple[list[OfferedTool], list[JsonObject]
             findings.append(_finding("server", name, f"Only {MOST_TOOLS} tools are imported."))
             break
         else:
-            tools[name] = _tool(name, raw, findings)
+            seen = without_unseen(raw)
+            if seen != raw:
+                findings.append(unseen_finding(name))
+            tools[name] = _tool(name, seen, findings)
     return list(tools.values()), findings
 
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
@@ -14,12 +13,19 @@ from registry.importing.access import require_may_change, status_after_change
 from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
-from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.rows import (
+    locked_package,
+    report_entry,
+    tool_bring,
+    tools_by_export,
+    tools_retire,
+)
+from registry.importing.unseen import unseen_findings
 from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
 from registry.models import ImportJob, Package, Tool
-from registry.models.package import Ecosystem, ReviewStatus
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models.package import Ecosystem
+from registry.models.tool import ToolKind
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, DescriptionProblem
 
@@ -140,17 +146,20 @@ def _save(
     if not matches:
         raise _without_tools(artifact, description)
     env = declared_env(manifest.env, package.settings.get("env", ()))
-    found = [*_findings(manifest, description, matches), *suggestions(description.env, env)]
+    found = [
+        *_findings(manifest, description, matches),
+        *unseen_findings(description.tools),
+        *suggestions(description.env, env),
+    ]
     _write_package(package, artifact, manifest, env, found)
     known = tools_by_export(package)
-    saying = reason or f"Imported {package}"
     report = [
-        _write_tool(_known(known, match), package, match, description, user, saying)
+        _write_tool(_known(known, match), package, match, description, user, reason)
         for match in matches
     ]
     for tool in tools_retire(package, keep={match.export for match in matches}):
         message = f"{package} no longer has it."
-        report.append(_entry(tool, "removed", message))
+        report.append(report_entry(tool, "removed", message))
     return Imported(package=package, report=report)
 
 
@@ -192,40 +201,10 @@ def _write_tool(
     reason: str,
 ) -> JsonObject:
     described = described_tool(match, package, description)
-    before = known.version if known and known.deleted_at is None else 0
-    values = {
-        **described.values,
-        "kind": ToolKind.NPM,
-        "visibility": Visibility.PUBLIC,
-        "import_health": Health.BROKEN if described.error else Health.HEALTHY,
-        "health_error": described.error,
-        "last_health_check_at": timezone.now(),
-    }
-    if known is None:  # its package's review decides, until a governor stops this one tool
-        values["review_status"] = ReviewStatus.APPROVED
-    tool = tool_put(
-        known,
-        package,
-        match.export,
-        values,
-        name=(package.name, match.export),
-        author=user,
-        reason=reason[:200],
+    values = {**described.values, "kind": ToolKind.NPM, "health_error": described.error}
+    return tool_bring(
+        known, package, match.export, values, author=user, reason=reason, note=match.drift
     )
-    if described.error:
-        return _entry(tool, "broken", described.error["message"])
-    if not before:
-        return _entry(tool, "added", match.drift)
-    return _entry(tool, "unchanged" if tool.version == before else "updated", match.drift)
-
-
-def _entry(tool: Tool, status: str, message: str = "") -> JsonObject:
-    return {
-        "export": tool.export_name,
-        "tool": str(tool.pk),
-        "status": status,
-        "message": message,
-    }
 
 
 def _findings(

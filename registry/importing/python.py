@@ -4,7 +4,6 @@ import re
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
@@ -13,12 +12,19 @@ from registry.importing.described import described_tool
 from registry.importing.errors import NoTools
 from registry.importing.matching import Match
 from registry.importing.npm import Imported, Stage
-from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.rows import (
+    locked_package,
+    report_entry,
+    tool_bring,
+    tools_by_export,
+    tools_retire,
+)
+from registry.importing.unseen import unseen_findings
 from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package, Tool
-from registry.models.package import Ecosystem, ReviewStatus, Tier
-from registry.models.tool import Health, ToolKind, Visibility
+from registry.models.package import Ecosystem, Tier
+from registry.models.tool import ToolKind
 from registry.python_options import declared_env, guest_options, package_env, stand_ins
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, ToolDescription
@@ -86,7 +92,7 @@ def _save(
     reasons = {item.export: item.reason for item in description.unavailable}
     for tool in tools_retire(package, keep={tool.export for tool in usable}):
         message = reasons.get(tool.export_name, f"{package} no longer has it.")
-        report.append(_entry(tool, "removed", message))
+        report.append(report_entry(tool, "removed", message))
     return Imported(package=package, report=report)
 
 
@@ -120,42 +126,14 @@ def _write_tool(
     user: User | None,
 ) -> JsonObject:
     described = described_tool(Match(declared=None, exported=offered), package, description)
-    before = known.version if known and known.deleted_at is None else 0
     values = {
         **described.values,
         "kind": ToolKind.PYTHON,
-        "visibility": Visibility.PUBLIC,
         "required_scopes": [storable(scope)[:100] for scope in offered.required_scopes],
         "raw_string_args": [storable(name)[:100] for name in offered.raw_string_args],
-        "import_health": Health.BROKEN if described.error else Health.HEALTHY,
         "health_error": described.error,
-        "last_health_check_at": timezone.now(),
     }
-    if known is None:  # its package's review decides, until a governor stops this one tool
-        values["review_status"] = ReviewStatus.APPROVED
-    tool = tool_put(
-        known,
-        package,
-        offered.export,
-        values,
-        name=(package.name, offered.export),
-        author=user,
-        reason=f"Imported {package}"[:200],
-    )
-    if described.error:
-        return _entry(tool, "broken", described.error["message"])
-    if not before:
-        return _entry(tool, "added")
-    return _entry(tool, "unchanged" if tool.version == before else "updated")
-
-
-def _entry(tool: Tool, status: str, message: str = "") -> JsonObject:
-    return {
-        "export": tool.export_name,
-        "tool": str(tool.pk),
-        "status": status,
-        "message": message,
-    }
+    return tool_bring(known, package, offered.export, values, author=user)
 
 
 def _findings(description: Description, usable: list[ToolDescription]) -> list[JsonObject]:
@@ -171,6 +149,7 @@ def _findings(description: Description, usable: list[ToolDescription]) -> list[J
             for problem in description.problems
         ),
         *([{"code": "export", "path": "tools", "message": told}] if left_out else []),
+        *unseen_findings(usable),
     ]
 
 

@@ -3,9 +3,12 @@
 from collections.abc import Collection
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.models import Package, Tool
+from registry.models.package import ReviewStatus
+from registry.models.tool import Health, Visibility
 from registry.services import free_wire_name, tool_delete, tool_publish
 
 
@@ -47,6 +50,57 @@ def tool_put(
         setattr(tool, field, value)
     tool_publish(tool, author=author, reason=reason)
     return tool
+
+
+def tool_bring(
+    known: Tool | None,
+    package: Package,
+    export: str,
+    values: JsonObject,
+    *,
+    author: User | None,
+    reason: str = "",
+    note: str = "",
+) -> JsonObject:
+    """Write what an import found of one tool and return its entry of the report.
+
+    `values` has the fields of its row; with a `health_error` the tool cannot be called. `note` is
+    told where it can.
+    """
+    before = known.version if known and known.deleted_at is None else 0
+    error = values.get("health_error")
+    values = {
+        **values,
+        "visibility": Visibility.PUBLIC,
+        "import_health": Health.BROKEN if error else Health.HEALTHY,
+        "last_health_check_at": timezone.now(),
+    }
+    if known is None:  # its package's review decides, until a governor stops this one tool
+        values["review_status"] = ReviewStatus.APPROVED
+    tool = tool_put(
+        known,
+        package,
+        export,
+        values,
+        name=(package.name, export),
+        author=author,
+        reason=(reason or f"Imported {package}")[:200],
+    )
+    if error:
+        return report_entry(tool, "broken", error["message"])
+    if not before:
+        return report_entry(tool, "added", note)
+    return report_entry(tool, "unchanged" if tool.version == before else "updated", note)
+
+
+def report_entry(tool: Tool, status: str, message: str = "") -> JsonObject:
+    """Return what an import's report says of one tool."""
+    return {
+        "export": tool.export_name,
+        "tool": str(tool.pk),
+        "status": status,
+        "message": message,
+    }
 
 
 def tools_retire(package: Package, *, keep: Collection[str]) -> list[Tool]:

@@ -1,12 +1,14 @@
 """What a package of ecosystem `mcp` says of its server (`Package.settings`), checked."""
 
 import re
+from itertools import pairwise
 from typing import Annotated, Any, Literal
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from config.lib.errors import InvalidInput
+from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonObject
 
 VARIABLE = r"^[A-Za-z_][A-Za-z0-9_]{0,99}$"
@@ -26,6 +28,8 @@ def _checked_url(url: str) -> str:
         raise ValueError("must be an http or https address with a host")
     if parts.username or parts.password:
         raise ValueError("must not hold a user name or password; use a credential for that")
+    if any(names_a_secret(name) for name, _ in parse_qsl(parts.query)):
+        raise ValueError("must not hold a key; sign in by a header, whose value is a credential")
     if parts.fragment:
         raise ValueError("must not have a # part")
     _ = parts.port  # raises ValueError when it is no port
@@ -42,6 +46,17 @@ def _checked_argument(argument: str) -> str:
     if "\0" in argument:
         raise ValueError("must not have a NUL in it")
     return argument
+
+
+def _checked_arguments(arguments: list[str]) -> list[str]:
+    """Refuse a key that is written out: everybody who sees the package reads its arguments."""
+    for before, argument in pairwise(["", *arguments]):
+        name, given, _ = argument.partition("=")
+        option = name if given else before
+        told = given or not argument.startswith("-")
+        if option.startswith("-") and told and names_a_secret(option.lstrip("-")):
+            raise ValueError(f"{option} must not be written out; let the server read a variable")
+    return arguments
 
 
 class _Shape(BaseModel):
@@ -90,6 +105,7 @@ class StdioServer(_Shape):
     args: Annotated[
         list[Annotated[str, Field(max_length=4096), AfterValidator(_checked_argument)]],
         Field(max_length=64),
+        AfterValidator(_checked_arguments),
     ] = []
     protocol: str = ""
 

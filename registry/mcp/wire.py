@@ -11,6 +11,8 @@ from http import HTTPStatus
 import httpx
 import httpx2
 
+from config.lib.addresses import canonical_host
+from config.lib.host_patterns import HostPattern
 from registry.errors import (
     ToolError,
     UpstreamAuth,
@@ -109,7 +111,8 @@ async def open_wire(
     """Yield the client for one server, signed in with `secret` where it wants that."""
     url = httpx2.URL(server.url)
     port = url.port or _DEFAULT_PORT[url.scheme]
-    guard = Guard(hosts=(f"{url.raw_host.decode('ascii')}:{port}",), max_bytes=LARGEST_ANSWER)
+    named = str(HostPattern(canonical_host(url.raw_host.decode("ascii")), port=port))
+    guard = Guard(hosts=(named,), max_bytes=LARGEST_ANSWER)
     wire = Wire(guarded_transport(guard))
     timeout = httpx2.Timeout(CONNECT_SECONDS, read=READ_SECONDS)
     headers = _sign_in(server, secret)

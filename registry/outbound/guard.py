@@ -8,7 +8,8 @@ import httpcore
 import httpx
 from django.conf import settings
 
-from config.lib.addresses import Allowed, host_matches, refusal_of
+from config.lib.addresses import Allowed, refusal_of
+from config.lib.host_patterns import host_matches
 from registry.errors import HostRefused
 
 Resolve = Callable[[str, int], Sequence[str]]
@@ -29,8 +30,8 @@ def system_resolve(host: str, port: int) -> list[str]:
 class Guard:
     """What outgoing requests may reach, and how much they may bring back.
 
-    `hosts` are patterns as `config.lib.addresses.host_matches` reads them; None leaves every host
-    open, an empty tuple none. `allow` lifts addresses that are refused otherwise.
+    `hosts` are patterns as `config.lib.host_patterns` reads them; None leaves every host open, an
+    empty tuple none. `allow` lifts addresses that are refused otherwise.
     """
 
     hosts: tuple[str, ...] | None = None

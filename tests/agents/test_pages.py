@@ -29,7 +29,7 @@ def test_the_list_asks_the_database_the_same_for_one_agent_and_for_many(
     for _ in range(10):
         make_agent(alice, make_tool())
     client = client_for(alice)
-    with django_assert_max_num_queries(6):
+    with django_assert_max_num_queries(4):
         client.get(reverse("agents:agent_list"))
 
 

@@ -5,10 +5,10 @@ import pytest
 from config.lib.addresses import (
     address_allowed,
     canonical_host,
-    host_matches,
     parse_allowed,
     refusal_of,
 )
+from config.lib.host_patterns import host_matches
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_a_wrong_entry_of_the_list_is_named(text: str) -> None:
         ("xn--bcher-kva.example", "BÜCHER.example", 443),
         ("127.0.0.1:8080", "127.0.0.1", 8080),
         ("[::1]:8080", "::1", 8080),
-        ("::1", "[0:0::1]", 80),
+        ("[::1]", "[0:0::1]", 80),
     ],
 )
 def test_a_pattern_names_its_host(pattern: str, host: str, port: int) -> None:

@@ -355,3 +355,20 @@ whole
     failed = run(code + "\nraise ValueError(whole)", tool, env=lambda names: {"KEY": key})
     assert isinstance(failed, Failed)
     assert key not in str(failed.error.as_dict())
+
+
+def test_what_a_program_called_is_told_in_short_among_its_calls(
+    run: Run, alice: User, client_for: Callable[[User], Client]
+) -> None:
+    code = "await tool_call('change_case', text='a' * 20_000, case='upper')"
+    result = run(code, make_builtin("change_case"))
+    (call,) = inside(result)
+    client = client_for(alice)
+
+    told = client.get(f"/api/v1/invocations/{result.invocation_id}/").json()["children"][0]
+
+    assert told["output"]["truncated"] is True
+    page = client.get(f"/invocations/{result.invocation_id}/").content
+    assert len(page) < 40_000 + len(client.get("/tools/").content)
+    own = client.get(f"/api/v1/invocations/{call.pk}/").json()
+    assert own["output"]["text"] == "A" * 20_000

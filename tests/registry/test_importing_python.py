@@ -22,6 +22,7 @@ from registry.models.invocation import Caller
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
 from registry.models.tool import ToolKind
+from registry.python_options import checked_settings
 from registry.results import Failed, Succeeded
 from registry.services import package_review
 from tests.factories import make_package
@@ -323,3 +324,21 @@ def test_a_key_that_a_module_looks_for_is_suggested_asked_for_and_let_in(
     again = bring("wanting", user=governor).package
     assert [item["name"] for item in again.env] == ["DEMO_API_KEY"]
     assert suggested_names(again) == ["AT_IMPORT_TOKEN", "OTHER_SECRET"]
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"api_key": "sk-live-1"},
+        {"servers": [{"Password": "hunter2"}]},
+        {"auth_token": "${TOKEN:-sk-live-1}"},
+    ],
+)
+def test_a_secret_that_is_written_out_in_the_settings_is_refused(config):
+    with pytest.raises(InvalidInput, match="written out"):
+        checked_settings({"tool_config": config})
+
+
+def test_a_secret_that_is_named_by_its_variable_is_not():
+    config = {"api_key": "Bearer ${KEY}", "max_tokens": "5", "token": "${TOKEN:-}", "secret": {}}
+    assert checked_settings({"tool_config": config})["tool_config"] == config

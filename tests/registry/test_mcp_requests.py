@@ -184,3 +184,22 @@ def test_the_command_says_what_is_wrong() -> None:
     with pytest.raises(CommandError, match="public"):
         call_command("import_mcp", "http://127.0.0.1:9/mcp")
     assert not Package.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"transport": "http", "url": f"{ADDRESS}?exaApiKey=abc"},
+        {"transport": "stdio", "ecosystem": "npm", "package": "a", "args": ["--api-key=abc"]},
+        {"transport": "stdio", "ecosystem": "npm", "package": "a", "args": ["--token", "abc"]},
+    ],
+)
+def test_a_key_that_is_written_out_is_refused(settings: dict[str, Any]) -> None:
+    with pytest.raises(InvalidInput, match="must not"):
+        request_of(settings)
+
+
+def test_an_argument_that_only_sounds_like_a_key_is_not_refused() -> None:
+    arguments = ["--max-tokens", "5", "--token", "--verbose", "secret"]
+    settings = {"transport": "stdio", "ecosystem": "npm", "package": "a", "args": arguments}
+    assert request_of(settings).settings["args"] == arguments

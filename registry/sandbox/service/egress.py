@@ -11,7 +11,8 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from config.lib.addresses import Allowed, address_allowed, host_matches, refusal_of
+from config.lib.addresses import Allowed, address_allowed, refusal_of
+from config.lib.host_patterns import host_matches
 from registry.sandbox.service.forwarding import Incoming, Refused, Target
 from registry.sandbox.service.netns import PROXY_HOST, PROXY_PORT, listener_inside
 from registry.sandbox.service.relay import Caps, Passage, Streams, relay, say_goodbye

@@ -183,3 +183,28 @@ def test_the_host_of_a_template_is_told_as_a_person_would_write_it():
         host_of("https://{{ args.region }}.example.com:8443/{{ args.x }}") == "….example.com:8443"
     )
     assert host_of("nonsense") == ""
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"headers": {"X-Api-Key": "sk-live-1"}}, "headers.X-Api-Key"),
+        ({"headers": {"x-auth-token": "abc"}}, "headers.x-auth-token"),
+        ({"query": {"access_token": "abc"}}, "query.access_token"),
+        ({"url": "https://example.com/?a=1&apikey=abc"}, "url"),
+    ],
+)
+def test_a_key_that_is_written_out_is_refused(part, path):
+    assert "sign-in" in problems({"url": "https://example.com", **part})[f"$.definition.{path}"]
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"headers": {"X-Max-Tokens": "5"}},
+        {"query": {"token": "{{ args.city }}", "keyword": "a"}},
+        {"url": "https://example.com/?token={{ args.city }}"},
+    ],
+)
+def test_what_only_sounds_like_a_key_is_not(part):
+    assert problems({"url": "https://example.com", **part}, CITY) == {}
