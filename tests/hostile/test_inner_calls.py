@@ -33,9 +33,9 @@ frame = sys._getframe()
 while "request" not in frame.f_locals:
     frame = frame.f_back
 own = frame.f_locals["request"]["id"]
-async def quietly(name, **arguments):
+async def quietly(tool, /, **arguments):
     try:
-        return await tool_call(name, **arguments)
+        return await tool_call(tool, **arguments)
     except Exception as error:
         return getattr(error, "code", type(error).__name__)
 """

@@ -24,6 +24,7 @@ from tests.registry.sandbox.service import RunningService, as_user
 
 pytestmark = pytest.mark.sandbox
 
+PLACE = "/data/canary"
 Weaken = Callable[[Profile, Any], Profile]
 
 
@@ -33,8 +34,10 @@ def same(profile: Profile, _told: Any) -> Profile:
 
 
 def show_canary(profile: Profile, told: Any) -> Profile:
-    """Mount a file of the host."""
-    return replace(profile, read_only={**profile.read_only, told["canary"]: Path(told["canary"])})
+    """Mount a file of the host, and tell where."""
+    shown = {**profile.read_only, PLACE: Path(told["canary"])}
+    told["canary"] = PLACE
+    return replace(profile, read_only=shown)
 
 
 def share_network(profile: Profile, _told: Any) -> Profile:
@@ -142,7 +145,7 @@ def attack_javascript(store: Path, key: str, told: Any, name: str) -> Any:
     return asyncio.run(run())
 
 
-@pytest.mark.parametrize("name", ["readCanary", "connectHost", "startProgram"])
+@pytest.mark.parametrize("name", ["readCanary", "connectTcp", "startProgram"])
 def test_a_wall_that_is_missing_is_noticed_by_javascript_too(witness: Witness, name: str) -> None:
     artifact = witness.service.client.build(ecosystem="npm", name=f"{SCOPE}/attacks")
     store = witness.service.folder / "store"
