@@ -1187,7 +1187,6 @@ def see_neighbour(w):
 def kill_everybody(w):
     os.kill(-1, signal.SIGKILL)
     os.kill(1, signal.SIGKILL)
-    return None
 
 
 @attack("neighbours")

@@ -4,6 +4,7 @@ What the program may do by the protocol is checked by `tests/registry/sandbox/`;
 than it may, and the next honest program must get all of its calls.
 """
 
+import contextlib
 import threading
 import time
 from collections import Counter
@@ -122,7 +123,8 @@ FLOODS = {
     "its own id": "for n in (own, own):\n    say(id=n, method='echo', params={})",
     "answers and calls": "say(id=1, method='echo', params={}, result={})",
     "an answer to a call": "say(id=1, method='echo', params={})\nsay(id=1, result={})",
-    "great arguments": "for n in range(1, 9):\n    say(id=n, method='slow', params={'x': 'x' * 3_000_000})",
+    "great arguments": "for n in range(1, 9):\n"
+    "    say(id=n, method='slow', params={'x': 'x' * 3_000_000})",
     "a call as a log": "say(method='echo', params={})",
     "a made-up answer for the host": "say(method='answer', params={'call': 1, 'result': 1})",
     "a made-up cancel": "say(method='cancel', params={'id': 1})",
@@ -174,10 +176,8 @@ def test_calls_end_with_the_program_and_none_starts_afterwards(
 ) -> None:
     calls = "for n in range(1, 30):\n    say(id=n, method='slow', params={})"
     late = "for n in range(40, 60):\n    say(id=n, method='slow', params={})"
-    try:
+    with contextlib.suppress(ToolError):
         sandbox.execute(f"{RAW}\n{calls}\ntime.sleep(0.05)\n{end}\n{late}", tools.offered())
-    except ToolError:
-        pass
     assert becomes_true(lambda: tools.running == 0)
     started = tools.called["slow"]
     assert started <= 16, "no more than were under way, and those that were next"

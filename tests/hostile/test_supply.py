@@ -149,10 +149,10 @@ REFUSED_TARBALLS = {
     *("git-dependency", "address-dependency", "alias-dependency"),
 }
 REFUSED_WHEELS = {"commands", "data_scripts", "other_name", "bomb"}
-SCRIPTS = {
-    name: f'touch {MARK} /build/ran; node -e \'require("fs").writeFileSync("{MARK}", "")\''
-    for name in ("preinstall", "install", "postinstall", "prepare", "prepack", "prepublish")
-}
+SCRIPTS = dict.fromkeys(
+    ("preinstall", "install", "postinstall", "prepare", "prepack", "prepublish"),
+    f'touch {MARK} /build/ran; node -e \'require("fs").writeFileSync("{MARK}", "")\'',
+)
 UP = "../" * 12
 NPM: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "scripts": ({"scripts": SCRIPTS, "hasInstallScript": True}, {}),
