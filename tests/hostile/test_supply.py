@@ -94,7 +94,8 @@ def client(service: RunningService, witness: Witness, honest: Artifact) -> Itera
     yield service.client
     witness.check()
     assert not list(Path("/tmp").glob("outfitter-evil*"))
-    assert call(service.client, honest, "read", path="/etc/hosts")
+    own = f"/pkg/node_modules/{SCOPE}/honest/package.json"
+    assert call(service.client, honest, "read", path=own) == MANIFEST
 
 
 @pytest.fixture(scope="module")
@@ -149,9 +150,9 @@ REFUSED_TARBALLS = {
     *("git-dependency", "address-dependency", "alias-dependency"),
 }
 REFUSED_WHEELS = {"commands", "data_scripts", "other_name", "bomb"}
+WRITES = f'touch {MARK} /build/ran; node -e \'require("fs").writeFileSync("{MARK}", "")\''
 SCRIPTS = dict.fromkeys(
-    ("preinstall", "install", "postinstall", "prepare", "prepack", "prepublish"),
-    f'touch {MARK} /build/ran; node -e \'require("fs").writeFileSync("{MARK}", "")\'',
+    ("preinstall", "install", "postinstall", "prepare", "prepack", "prepublish"), WRITES
 )
 UP = "../" * 12
 NPM: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
