@@ -1,4 +1,4 @@
-"""Packages that lie in wait in a process made ready beforehand: nothing of one call gets to another.
+"""Packages that lie in wait in a process made ready beforehand, and learn of one call only.
 
 Each process serves one call. So whatever a package does while it is imported, it sees one question
 and nothing of those before, after or beside it.

@@ -179,7 +179,9 @@ def _manifest(folder: Path, name: str) -> dict[str, Any]:
     path = (folder / "node_modules" / name / "package.json").resolve()
     message = f"The package.json of {name} cannot be read."
     refusal = ServiceError("build_failed", message, "Tell the package's author.")
-    if not path.is_relative_to(folder.resolve()) or path.stat().st_size > MAX_MANIFEST_BYTES:
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise refusal
+    if path.stat().st_size > MAX_MANIFEST_BYTES:
         raise refusal
     try:
         manifest = parse_json(path.read_bytes())

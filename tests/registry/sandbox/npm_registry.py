@@ -21,6 +21,16 @@ TAMPERED = "tampered"
 """The package whose tarball is not the one its integrity was made from."""
 
 
+PUBLISHED: dict[str, dict[str, object]] = {}
+"""The package.json, as the registry has it, of each package that a test has published."""
+
+
+def publish(name: str, packed: bytes, **manifest: object) -> None:
+    """Offer a tarball as the version 1.0.0 of `@outfitter-test/NAME`, whatever is in it."""
+    PUBLISHED[name] = {"name": f"{SCOPE}/{name}", "version": "1.0.0", **manifest}
+    Handler.tarballs[name] = packed
+
+
 def tarball(folder: Path) -> bytes:
     """Return a package folder as npm packs it."""
     packed = io.BytesIO()
@@ -49,12 +59,13 @@ class Handler(BaseHTTPRequestHandler):
 
     def packument(self, name: str) -> dict[str, object]:
         """Describe a package with its one version."""
-        manifest = json.loads((PACKAGES / name / "package.json").read_text())
+        own = PACKAGES / name / "package.json"
+        manifest = PUBLISHED.get(name) or json.loads(own.read_text())
         digest = hashlib.sha512(self.tarballs[name] + b"!" * (name == TAMPERED)).digest()
         address = f"http://{self.headers['Host']}/{name}.tgz"
         integrity = f"sha512-{base64.b64encode(digest).decode()}"
         version = {**manifest, "dist": {"tarball": address, "integrity": integrity}}
-        latest = manifest["version"]
+        latest = str(manifest["version"])
         return {
             "name": f"{SCOPE}/{name}",
             "dist-tags": {"latest": latest},

@@ -3,13 +3,22 @@
 // An attack gets what a witness on the host tells it (addresses, paths, process ids). It succeeds
 // when it returns something: that is what must never happen. Throwing means that it was refused.
 import files from "./files.js";
+import neighbours, { hold as keepSecret } from "./neighbours.js";
 import network from "./network.js";
 import poison from "./poison.js";
 import processes from "./processes.js";
 import protocol from "./protocol.js";
 import resources from "./resources.js";
 
-const attacks = { ...files, ...network, ...processes, ...resources, ...protocol, ...poison };
+const attacks = {
+  ...files,
+  ...network,
+  ...processes,
+  ...resources,
+  ...protocol,
+  ...poison,
+  ...neighbours,
+};
 const tool = (execute) => ({ description: "", inputSchema: { type: "object" }, execute });
 
 export const attempt = tool(async ({ name, witness }) => {
@@ -21,6 +30,9 @@ export const attempt = tool(async ({ name, witness }) => {
 });
 
 export const names = tool(() => Object.keys(attacks));
+
+// The other call, which keeps a secret while the attacks run.
+export const hold = tool(keepSecret);
 
 // What an honest call may see: its arguments, its environment, an untouched runtime, an empty /tmp.
 export const honest = tool(({ value }) => ({
