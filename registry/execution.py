@@ -32,6 +32,7 @@ from registry.models.invocation import Caller, Outcome
 from registry.models.tool import ToolKind
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
+from registry.saved_files import FILES, kept_files, without_files
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
 from registry.specs import ToolSpec
@@ -80,12 +81,16 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
         error, details = _told(naming_keys(error, spec), spec, masker, details)
+    details, files = without_files(details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
     metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
+        if files:
+            saved = kept_files(files, context.artifacts, masker, invocation_id=row.pk)
+            details = {**(details or {}), FILES: saved}
         return Succeeded(
             output=output, duration_ms=duration_ms, invocation_id=row.pk, details=details
         )
