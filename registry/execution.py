@@ -27,6 +27,7 @@ from registry.errors import (
     ToolFailed,
 )
 from registry.executors.base import Output, executor_for
+from registry.media import without_media
 from registry.models import Invocation
 from registry.models.invocation import Caller, Outcome
 from registry.models.tool import ToolKind
@@ -214,6 +215,12 @@ def _told(
     return error, details
 
 
+def _recorded(output: JsonValue) -> JsonValue:
+    """Return what a row keeps: of pictures and sounds that are too large for it, words."""
+    whole = size_of(output) <= LARGEST_RECORD
+    return output if whole else shortened(without_media(output), LARGEST_RECORD)
+
+
 def _record(
     invocation_id: UUID,
     spec: ToolSpec,
@@ -239,6 +246,6 @@ def _record(
         error_code=error.code if error else "",
         error=error.as_dict() if error else None,
         arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
-        output=shortened(output, LARGEST_RECORD),
+        output=_recorded(output),
         duration_ms=duration_ms,
     )
