@@ -26,7 +26,8 @@ class Answer:
     """The answer to one tool call; `value` is the output, or the error's wire shape.
 
     `details` is what a person may want to see beside it: `run_id` and `log` of a sequence, `found`
-    of a search (`{query, tools}`), `logs` of a package (`[{level, text}]`).
+    of a search (`{query, tools}`), `logs` of a package (`[{level, text}]`), `artifacts` for the
+    files that the tool saved (`[{id, name, version, size, media_type}]`, never their data).
     """
 
     status: Literal["succeeded", "failed"]
@@ -39,7 +40,7 @@ class Answer:
     @classmethod
     def of(cls, result: ToolResult) -> "Answer":
         """Return the answer that a result of `invoke` is."""
-        details = storable(result.details) if result.details else None
+        details = _without_data(storable(result.details)) if result.details else None
         if isinstance(result, Failed):
             return cls(
                 status="failed",
@@ -75,7 +76,8 @@ class Answer:
         """Return the JSON text that the model reads, shortened to its budget."""
         key = "output" if self.status == "succeeded" else "error"
         value = without_media(self.value)
-        text = json.dumps({"status": self.status, key: value}, ensure_ascii=False)
+        saved = {"artifacts": files} if (files := self._saved()) else {}
+        text = json.dumps({"status": self.status, key: value, **saved}, ensure_ascii=False)
         if self.artifact is None and len(text.encode("utf-8", "replace")) <= MODEL_BUDGET:
             return text
         preview = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
@@ -90,11 +92,18 @@ class Answer:
                 f"of it to a tool, write «artifact_content:{kept['name']}» in a text argument."
             )
         # half of the budget, because escaping the preview again may double it
-        start = preview[: (MODEL_BUDGET - FRAME) // 2].decode("utf-8", "ignore")
+        room = MODEL_BUDGET - FRAME - size_of(saved)
+        start = preview[: room // 2].decode("utf-8", "ignore")
         return json.dumps(
-            {"status": self.status, "truncated": True, "note": note, "preview": start},
+            {"status": self.status, "truncated": True, "note": note, "preview": start, **saved},
             ensure_ascii=False,
         )
+
+    def _saved(self) -> list[JsonObject]:
+        """Return what the model is told of the files that the tool saved; it can name them."""
+        told = ("name", "version", "media_type", "size", "problem")
+        files: list[JsonObject] = (self.details or {}).get("artifacts", [])
+        return [{key: file[key] for key in told if key in file} for file in files]
 
     def for_record(self) -> JsonObject:
         """Return `{status, output|error, duration_ms, details?, media?}` as it is kept.
@@ -112,6 +121,14 @@ class Answer:
         if self.details:
             record["details"] = _kept(self.details)
         return record
+
+
+def _without_data(details: JsonObject) -> JsonObject:
+    """Return the details with the names of the files that a tool saved, and not the files."""
+    if not isinstance(files := details.get("artifacts"), list):
+        return details
+    named = [{key: value for key, value in file.items() if key != "data"} for file in files]
+    return {**details, "artifacts": named}
 
 
 def _kept(details: JsonObject) -> JsonObject:

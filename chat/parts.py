@@ -69,6 +69,7 @@ class CallCard(Part):
     found: Found | None = None
     turn_id: str = ""
     artifact: JsonObject | None = None
+    saved: list[JsonObject] = field(default_factory=list)
 
     @property
     def code(self) -> str:
@@ -198,6 +199,7 @@ class TurnView:
         card.run_id = details.get("run_id", card.run_id)
         card.logs = details.get("logs") or []
         card.artifact = details.get("artifact")
+        card.saved = details.get("artifacts") or []
         card.invocation = details.get("invocation", "")
         card.media = media_in({"content": record.get("media")})
         if found := details.get("found"):

@@ -27,11 +27,13 @@ from registry.errors import (
     ToolFailed,
 )
 from registry.executors.base import Output, executor_for
+from registry.media import without_media
 from registry.models import Invocation
 from registry.models.invocation import Caller, Outcome
 from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
+from registry.saved_files import FILES, kept_files, without_files
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
 from registry.specs import ToolSpec
@@ -85,12 +87,16 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
     if error is not None:
         error, details = _told(naming_keys(error, spec), spec, masker, details)
+    details, files = without_files(details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
     row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
     metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
+        if files:
+            saved = kept_files(files, context.artifacts, masker, invocation_id=row.pk)
+            details = {**(details or {}), FILES: saved}
         return Succeeded(
             output=output, duration_ms=duration_ms, invocation_id=row.pk, details=details
         )
@@ -242,6 +248,12 @@ def _told(
     return error, details
 
 
+def _recorded(output: JsonValue) -> JsonValue:
+    """Return what a row keeps: of pictures and sounds that are too large for it, words."""
+    whole = size_of(output) <= LARGEST_RECORD
+    return output if whole else shortened(without_media(output), LARGEST_RECORD)
+
+
 def _record(
     invocation_id: UUID,
     spec: ToolSpec,
@@ -267,6 +279,6 @@ def _record(
         error_code=error.code if error else "",
         error=error.as_dict() if error else None,
         arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
-        output=shortened(output, LARGEST_RECORD),
+        output=_recorded(output),
         duration_ms=duration_ms,
     )

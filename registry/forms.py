@@ -69,6 +69,46 @@ class PythonSettingsForm(forms.Form):
         help_text="Arguments in whose text nothing is resolved before the call.",
     )
 
+    required_scopes = forms.CharField(
+        label="Required scopes",
+        max_length=2_000,
+        required=False,
+        widget=forms.TextInput(attrs={"placeholder": "reports:write", **PLAIN_TEXT}),
+        help_text="Scopes that an agent or a token must hold to call the tools, beside those that "
+        "they require themselves.",
+    )
+    tools = forms.CharField(
+        label="Several tools",
+        required=False,
+        widget=forms.Textarea(
+            attrs={
+                "rows": 4,
+                "placeholder": '[{"class_name": "QueryTool", "tool_config": {"max_rows": 100}},\n'
+                ' {"class_name": "SchemaTool"}]',
+                "data-json": "",
+                **PLAIN_TEXT,
+            }
+        ),
+        help_text="JSON for several classes, each with a module, class_name, tool_config, "
+        "raw_string_args and required_scopes of its own. Empty: all that is found.",
+    )
+
+    def clean_tools(self) -> list[JsonObject]:
+        """Read the list, whose items the service checks."""
+        text = self.cleaned_data["tools"].strip()
+        try:
+            tools = json.loads(text) if text else []
+        except ValueError as error:
+            raise forms.ValidationError(f"This is not JSON: {error}.") from error
+        if not isinstance(tools, list):
+            raise forms.ValidationError('It must be a JSON list, such as [{"class_name": "A"}].')
+        return tools
+
+    def clean_required_scopes(self) -> list[str]:
+        """Read names between commas."""
+        text: str = self.cleaned_data["required_scopes"]
+        return text.replace(",", " ").split()
+
     def clean_tool_config(self) -> JsonObject:
         """Read the configuration, which must be a JSON object."""
         text = self.cleaned_data["tool_config"].strip()
@@ -117,7 +157,7 @@ class PythonSettingsForm(forms.Form):
     def initial_of(package: Package) -> dict[str, Any]:
         """Return the settings of a package as the fields show them."""
         settings = package.settings
-        config = settings.get("tool_config")
+        config, tools = settings.get("tool_config"), settings.get("tools")
         lines = [
             item["name"] if item.get("required", True) else f"{item['name']} {OPTIONAL}"
             for item in settings.get("env", [])
@@ -128,6 +168,8 @@ class PythonSettingsForm(forms.Form):
             "tool_config": json.dumps(config, indent=2, ensure_ascii=False) if config else "",
             "env": "\n".join(lines),
             "raw_string_args": ", ".join(settings.get("raw_string_args", [])),
+            "required_scopes": ", ".join(settings.get("required_scopes", [])),
+            "tools": json.dumps(tools, indent=2, ensure_ascii=False) if tools else "",
         }
 
 

@@ -1,7 +1,8 @@
 """Pictures and sounds in a tool's answer: for people to see and hear, in words for a model.
 
 They are content blocks as MCP has them, `{type: image|audio, data: base64, mimeType}`, in a list
-called `content`.
+called `content`, which may stand inside of other values: the output of a sequence has those of its
+steps.
 """
 
 import base64
@@ -22,6 +23,9 @@ TYPES = {
 """What browsers show and play, and what cannot hold a script."""
 
 MOST_ITEMS = 20
+DEEPEST = 12
+"""Levels of an answer that are looked through."""
+
 MEDIA_BUDGET = 1_000_000
 """Bytes of base64 of one answer that are kept for showing."""
 
@@ -76,17 +80,28 @@ def media_blocks(*values: JsonValue) -> list[JsonObject]:
     ]
 
 
-def without_media(value: JsonValue) -> JsonValue:
+def without_media(value: JsonValue, depth: int = DEEPEST) -> JsonValue:
     """Return an answer with words in place of the data of its pictures, sounds and files."""
-    if not isinstance(value, dict) or not isinstance(value.get("content"), list):
+    if depth == 0:
         return value
-    return {**value, "content": [_in_words(block) for block in value["content"]]}
+    if isinstance(value, list):
+        return [without_media(item, depth - 1) for item in value]
+    if not isinstance(value, dict):
+        return value
+    worded = {name: without_media(item, depth - 1) for name, item in value.items()}
+    if isinstance(value.get("content"), list):
+        worded["content"] = [_in_words(block) for block in worded["content"]]
+    return worded
 
 
-def _blocks(value: JsonValue) -> Iterator[JsonObject]:
+def _blocks(value: JsonValue, depth: int = DEEPEST) -> Iterator[JsonObject]:
+    if depth == 0 or not isinstance(value, dict | list):
+        return
     content = value.get("content") if isinstance(value, dict) else None
     if isinstance(content, list):
         yield from (block for block in content if isinstance(block, dict))
+    for item in value.values() if isinstance(value, dict) else value:
+        yield from _blocks(item, depth - 1)
 
 
 def _media(block: JsonObject) -> Media | None:

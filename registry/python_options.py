@@ -1,6 +1,8 @@
 """How a Python package is loaded: its settings, checked, and what the sandbox is told of them.
 
-Settings are `{module, class_name, tool_config, raw_string_args, env}`, each left out when empty.
+Settings are `{module, class_name, tool_config, raw_string_args, required_scopes, tools, env}`, each
+left out when empty. `tools` lists several classes, each with a `module`, `class_name`,
+`tool_config`, `raw_string_args` and `required_scopes` of its own on top of the others.
 `${NAME}` in `tool_config` is filled in by the guest, from the variables of the call; so a secret
 stands in no row.
 """
@@ -17,6 +19,8 @@ from config.lib.types import JsonObject, JsonValue
 
 MOST_VARIABLES = 50
 MOST_RAW_ARGUMENTS = 50
+MOST_SCOPES = 50
+MOST_TOOLS = 50
 LARGEST_CONFIG = 100_000
 STAND_IN = "0"
 """What a variable is while a package is described: set, and a number where one is asked for, but
@@ -24,6 +28,7 @@ nobody's secret."""
 
 Dotted = Annotated[str, StringConstraints(pattern=r"^([A-Za-z_]\w*(\.[A-Za-z_]\w*){0,9})?$")]
 Variable = Annotated[str, StringConstraints(pattern=r"^[A-Z_][A-Z0-9_]{0,99}$")]
+Word = Annotated[str, StringConstraints(min_length=1, max_length=100)]
 _REFERENCE = re.compile(r"\$\{(\w+)((?::-|,)[^}]*)?\}")
 
 
@@ -37,13 +42,16 @@ class _Env(_Strict):
     required: bool = True
 
 
-class _Settings(_Strict):
+class _Loaded(_Strict):
     module: Dotted = ""
     class_name: Dotted = ""
     tool_config: dict[str, Any] = {}
-    raw_string_args: list[Annotated[str, StringConstraints(min_length=1, max_length=100)]] = Field(
-        [], max_length=MOST_RAW_ARGUMENTS
-    )
+    raw_string_args: list[Word] = Field([], max_length=MOST_RAW_ARGUMENTS)
+    required_scopes: list[Word] = Field([], max_length=MOST_SCOPES)
+
+
+class _Settings(_Loaded):
+    tools: list[_Loaded] = Field([], max_length=MOST_TOOLS)
     env: list[_Env] = Field([], max_length=MOST_VARIABLES)
 
 
@@ -59,25 +67,40 @@ def checked_settings(given: JsonValue) -> JsonObject:
         told = "; ".join(f"{problem['path']}: {problem['message']}" for problem in problems)
         raise InvalidInput(
             f"These settings of a Python package cannot be used: {told}.",
-            "Known are module, class_name, tool_config, raw_string_args and env.",
+            "Known are module, class_name, tool_config, raw_string_args, required_scopes, tools "
+            "and env.",
             problems=problems,
         ) from error
-    if len(str(settings.tool_config)) > LARGEST_CONFIG:
+    found = _filled(settings)
+    if len(str(_configs(found))) > LARGEST_CONFIG:
         raise InvalidInput(f"tool_config is larger than {LARGEST_CONFIG:,} characters.")
-    for name, _ in _references(settings.tool_config):
+    for name, _ in _references(_configs(found)):
         if not re.fullmatch(r"[A-Z_][A-Z0-9_]{0,99}", name):
             raise InvalidInput(
                 f"“${{{name}}}” in tool_config is not the name of a variable.",
                 "Write a variable in capitals, such as ${WEATHER_API_KEY}.",
             )
-    for name in _secrets_written_out(settings.tool_config):
+    for name in _secrets_written_out(_configs(found)):
         raise InvalidInput(
             f"“{name}” in tool_config is written out, and everybody who sees the package could "
             "read it.",
             "Write the name of a variable, such as ${API_KEY}; each person sets its value under "
             "Credentials.",
         )
-    return {name: value for name, value in settings.model_dump().items() if value}
+    return found
+
+
+def _filled(settings: _Loaded) -> JsonObject:
+    """Return settings without what is empty, and so each of their tools."""
+    found = {name: value for name, value in settings.model_dump().items() if value}
+    if isinstance(settings, _Settings) and settings.tools:
+        found["tools"] = [_filled(tool) for tool in settings.tools]
+    return found
+
+
+def _configs(settings: JsonObject) -> list[JsonValue]:
+    """Return every `tool_config` in the settings."""
+    return [part.get("tool_config", {}) for part in (settings, *settings.get("tools", ()))]
 
 
 def package_env(settings: JsonObject, declared: Iterable[JsonObject]) -> list[JsonObject]:
@@ -88,7 +111,7 @@ def package_env(settings: JsonObject, declared: Iterable[JsonObject]) -> list[Js
     """
     found: dict[str, JsonObject] = {item["name"]: item for item in declared}
     found |= {item["name"]: item for item in settings.get("env", [])}
-    for name, has_default in _references(settings.get("tool_config", {})):
+    for name, has_default in _references(_configs(settings)):
         known = {"name": name, "description": "", "required": not has_default}
         found.setdefault(name, known)
     return list(found.values())
@@ -106,8 +129,7 @@ def stand_ins(settings: JsonObject, env: Iterable[JsonObject]) -> dict[str, str]
     Required variables and those that `tool_config` refers to are taken to be set. So a tool whose
     offer depends on a key is offered; a call without the key is refused and says which is missing.
     """
-    config = settings.get("tool_config", {})
-    referred = {name for name, has_default in _references(config) if not has_default}
+    referred = {name for name, has_default in _references(_configs(settings)) if not has_default}
     names = [item["name"] for item in env if item.get("required", True)]
     return dict.fromkeys([*names, *sorted(referred)], STAND_IN)
 

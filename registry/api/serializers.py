@@ -358,10 +358,24 @@ class LaunchedSerializer(serializers.Serializer[Any]):
     page = serializers.CharField()
 
 
+class SavedFileSerializer(serializers.Serializer[Any]):
+    """A file that the tool saved beside its answer; it is kept nowhere else."""
+
+    name = serializers.CharField()
+    media_type = serializers.CharField()
+    size = serializers.IntegerField(help_text="Bytes of the file.")
+    content = serializers.CharField(help_text="The file itself, in base64.")
+
+
 class ToolRanSerializer(serializers.Serializer[Any]):
-    """How a call ended that succeeded."""
+    """How a call ended that succeeded.
+
+    Pictures and sounds of an MCP server stand in `output.content` as MCP has them:
+    `{type: "image" | "audio", mimeType, data}`, `data` in base64.
+    """
 
     status = serializers.CharField()
     output = serializers.JSONField()
     duration_ms = serializers.IntegerField()
     invocation = serializers.UUIDField()
+    artifacts = SavedFileSerializer(many=True)

@@ -28,6 +28,7 @@ from registry.models.tool import ToolKind
 from registry.needs import tell_needs
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
+from registry.saved_files import FILES
 from registry.search.service import SearchAnswer, search
 
 READ_WRITE = {
@@ -226,8 +227,14 @@ def _ran(result: Succeeded) -> Response:
             "output": result.output,
             "duration_ms": result.duration_ms,
             "invocation": str(result.invocation_id),
+            "artifacts": [_file(file) for file in (result.details or {}).get(FILES, [])],
         }
     )
+
+
+def _file(file: JsonObject) -> JsonObject:
+    told = {name: file[name] for name in ("name", "media_type", "size")}
+    return {**told, "content": file["data"]}
 
 
 def _refused(result: Failed) -> ToolError:

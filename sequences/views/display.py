@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from config.lib.types import JsonSchema, JsonValue
 from registry.errors import ToolError
+from registry.media import Media, media_in, without_media
 from registry.schema_forms import FormField, form_fields
 from sequences.models import Run, RunStep
 from sequences.models.run_step import StepStatus
@@ -21,6 +22,7 @@ class StepLine:
     step: RunStep
     input: str
     output: str
+    media: list[Media]
     can_retry: bool
     children: tuple[Run, ...]
 
@@ -58,7 +60,8 @@ def run_steps(run: Run) -> list[StepLine]:
         StepLine(
             step=step,
             input=pretty(step.input) if step.input is not None else "",
-            output=pretty(step.output),
+            output=pretty(without_media(step.output)),
+            media=media_in(step.output),
             can_retry=run.is_finished,
             children=tuple(step.child_runs.all()),
         )

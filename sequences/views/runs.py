@@ -16,6 +16,7 @@ from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
 from registry.context import CallContext
 from registry.errors import ToolError
+from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.schema_forms import arguments_from_form
@@ -53,7 +54,8 @@ def run_detail(request: SignedInRequest, run_id: UUID) -> HttpResponse:
         "run": run,
         "steps": run_steps(run),
         "input": pretty(run.input),
-        "output": pretty(run.output),
+        "output": pretty(without_media(run.output)),
+        "media": media_in(run.output),
     }
     return render_page(
         request, "sequences/run_detail.html", context, fragment="sequences/_run.html"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.hashers import make_password
@@ -50,4 +51,9 @@ def test_a_local_module_is_imported_configured_and_called(
     page.get_by_label("template", exact=False).first.fill("monthly")
     page.get_by_role("button", name="Call the tool").click()
     expect(main).to_contain_text("Daily", timeout=30_000)
+    expect(main).to_contain_text("They are not kept: download them now.")
+    with page.expect_download() as downloading:
+        page.get_by_role("link", name="Download report.md").click()
+    assert downloading.value.suggested_filename == "report.md"
+    assert Path(downloading.value.path()).read_text() == "# Daily\n"
     shoot(page, "python-tool")

@@ -1,5 +1,6 @@
 """Long results are kept as artifacts of the conversation, told in short and used by name."""
 
+import base64
 import hashlib
 import json
 
@@ -9,7 +10,7 @@ from django.urls import reverse
 from agents.tokens import token_create
 from chat.artifacts import LARGEST_TOTAL, ArtifactRejected, ConversationArtifacts
 from chat.means import of_turn
-from chat.models import Artifact, Turn
+from chat.models import Artifact, Message, Turn, TurnEvent
 from chat.models.artifact import LARGEST
 from config.lib.jsontext import size_of
 from registry.context import CallContext
@@ -19,11 +20,25 @@ from registry.executors.base import Output
 from registry.loading import load_spec
 from registry.models.invocation import Caller, Invocation
 from registry.results import Failed, Succeeded
+from registry.services import tool_publish
 from tests import factories
 from tests.fakes.model_server import MODEL, Call
 
 pytestmark = pytest.mark.django_db(transaction=True)
 LONG = {"rows": [f"row {number} " + "x" * 90 for number in range(300)]}
+REPORT = b"# Report\n"
+
+
+def saved(name, data, media_type="text/markdown"):
+    packed = base64.b64encode(data).decode()
+    return {"name": name, "media_type": media_type, "size": len(data), "data": packed}
+
+
+SAVED = {
+    "report": [saved("report.md", REPORT), saved("../a b\0.bin", bytes(range(256)), "odd")],
+    "secret": [saved("own.txt", b"the key is canary-key-55aa, twice: canary-key-55aa")],
+    "large": [saved("big.bin", b"x" * 100), saved("small.txt", b"fits")],
+}
 
 
 @pytest.fixture
@@ -45,7 +60,9 @@ def received(monkeypatch):
     class Exporting:
         def execute(self, spec, arguments, context):
             texts.append(arguments["text"])
-            return Output(value=LONG if arguments["text"] == "long" else "ok")
+            files = SAVED.get(arguments["text"])
+            details = {"artifacts": files, "logs": []} if files else None
+            return Output(value=LONG if arguments["text"] == "long" else "ok", details=details)
 
     monkeypatch.setattr("registry.execution.executor_for", lambda kind: Exporting())
     return texts
@@ -232,3 +249,103 @@ def test_variables_are_set_listed_and_removed_through_rest(conversation, alice, 
     assert (bad.status_code, bad.json()["code"]) == (400, "invalid_input")
     assert client.delete(f"{path}EXA_API_KEY/").status_code == 204
     assert client.get(path).json() == []
+
+
+def test_files_that_a_tool_saves_are_artifacts_and_their_data_is_nowhere_else(
+    conversation, model, say, received, client_for, alice
+):
+    model.calls(Call("export_rows", {"text": "report"}))
+    model.calls(Call("export_rows", {"text": "Read «artifact_content:report.md»"}))
+    model.enqueue("Done.")
+    turn = say(conversation, "Write a report")
+
+    report, other = Artifact.objects.order_by("media_type").reverse()
+    assert (report.name, bytes(report.content), report.media_type) == (
+        "report.md",
+        REPORT,
+        "text/markdown",
+    )
+    assert bytes(other.content) == bytes(range(256))
+    assert other.media_type == "application/octet-stream"
+    assert report.invocation_id == Invocation.objects.order_by("created_at")[0].pk
+    told = json.loads(model.requests[1]["messages"][-1]["content"])
+    assert told["artifacts"][0] == {
+        "name": "report.md",
+        "version": 1,
+        "media_type": "text/markdown",
+        "size": len(REPORT),
+    }
+    assert received[1] == f"Read {REPORT.decode()}"
+
+    packed = SAVED["report"][0]["data"]
+    everything = json.dumps(
+        [
+            *Message.objects.values_list("result", flat=True),
+            *Message.objects.values_list("content", flat=True),
+            *TurnEvent.objects.values_list("data", flat=True),
+            *Invocation.objects.values_list("output", flat=True),
+            model.requests,
+        ],
+        default=str,
+    )
+    assert packed not in everything
+
+    page = client_for(alice).get(f"/chat/{conversation.pk}/").content.decode()
+    assert "Files it saved" in page
+    assert page.count(reverse("chat:artifact_download", args=[report.pk])) == 2
+    sent = client_for(alice).get(reverse("chat:artifact_download", args=[report.pk]))
+    assert sent.content == REPORT
+    assert turn.status == "completed"
+
+
+def test_a_secret_in_a_saved_file_is_masked(alice, tool, conversation, received):
+    tool.package.env = [{"name": "OWN_KEY", "required": True}]
+    tool.package.save()
+    tool_publish(tool, author=alice)
+    context = CallContext(
+        user=alice,
+        caller=Caller.CHAT,
+        env=lambda names: {"OWN_KEY": "canary-key-55aa"},
+        artifacts=ConversationArtifacts(conversation.pk),
+    )
+    result = invoke(load_spec(tool), {"text": "secret"}, context)
+    assert isinstance(result, Succeeded), result
+    assert b"canary" not in bytes(Artifact.objects.get().content)
+    assert result.details["artifacts"][0]["name"] == "own.txt"
+
+
+def test_a_file_that_cannot_be_kept_is_told_and_the_others_are_kept(
+    alice, tool, conversation, received, monkeypatch
+):
+    monkeypatch.setattr("chat.artifacts.LARGEST", 50)
+    context = CallContext(
+        user=alice, caller=Caller.CHAT, artifacts=ConversationArtifacts(conversation.pk)
+    )
+    result = invoke(load_spec(tool), {"text": "large"}, context)
+    assert isinstance(result, Succeeded)
+    refused, kept = result.details["artifacts"]
+    assert refused["name"] == "big.bin"
+    assert "at most 50 bytes" in refused["problem"]
+    assert kept["version"] == 1
+
+
+def test_outside_a_conversation_the_files_are_offered_for_download(
+    alice, tool, received, client_for
+):
+    page = client_for(alice).post(f"/tools/{tool.pk}/try/", {"text": "report"}).content.decode()
+    packed = SAVED["report"][0]["data"]
+    assert f'href="data:application/octet-stream;base64,{packed}" download="report.md"' in page
+    assert packed not in json.dumps(Invocation.objects.get().output)
+
+    answer = client_for(alice).post(
+        f"/api/v1/tools/{tool.pk}/run/",
+        {"arguments": {"text": "report"}},
+        content_type="application/json",
+    )
+    assert answer.json()["artifacts"][0] == {
+        "name": "report.md",
+        "media_type": "text/markdown",
+        "size": len(REPORT),
+        "content": packed,
+    }
+    assert Artifact.objects.count() == 0

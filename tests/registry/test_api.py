@@ -228,7 +228,7 @@ def test_a_tool_is_called(alice):
 
     assert answer.status_code == 200
     told = answer.json()
-    assert told.keys() == {"status", "output", "duration_ms", "invocation"}
+    assert told.keys() == {"status", "output", "duration_ms", "invocation", "artifacts"}
     assert told["status"] == "succeeded"
     assert told["invocation"] == str(Invocation.objects.get().pk)
     assert Invocation.objects.get().caller == "rest"

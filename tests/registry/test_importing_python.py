@@ -11,6 +11,7 @@ from django.core.management.base import CommandError
 from config.lib.errors import InvalidInput, NotAllowed
 from registry.context import CallContext
 from registry.execution import invoke
+from registry.forms import PythonSettingsForm
 from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
 from registry.importing.jobs import import_again, import_request, import_run
 from registry.importing.python import NOT_OFFERED
@@ -342,3 +343,86 @@ def test_a_secret_that_is_written_out_in_the_settings_is_refused(config):
 def test_a_secret_that_is_named_by_its_variable_is_not():
     config = {"api_key": "Bearer ${KEY}", "max_tokens": "5", "token": "${TOKEN:-}", "secret": {}}
     assert checked_settings({"tool_config": config})["tool_config"] == config
+
+
+SEVERAL = {
+    "tool_config": {"unit": "metre"},
+    "raw_string_args": ["advanced"],
+    "required_scopes": ["maths:run"],
+    "tools": [
+        {"class_name": "CalculatorTool", "tool_config": {"enable_advanced_features": True}},
+        {
+            "class_name": "CalculatorTool",
+            "tool_config": {"name": "keyed", "unit": "foot", "key": "${MATH_KEY:-none}"},
+            "required_scopes": ["maths:keyed"],
+        },
+        {"class_name": "StatisticsTool"},
+    ],
+}
+
+
+@sandboxed
+def test_classes_of_one_module_are_configured_one_by_one(
+    sandbox_service: RunningService, governor
+) -> None:
+    package = bring("math_tools", user=governor, settings=SEVERAL).package
+    tools = {tool.export_name: tool for tool in package.tools.filter(deleted_at=None)}
+    assert set(tools) == {"calculate", "keyed"}
+    assert [item["path"] for item in package.findings] == ["compute_statistics"]
+    assert package.env == [{"name": "MATH_KEY", "description": "", "required": False}]
+    assert set(tools["calculate"].input_schema["properties"]) == {"text", "advanced"}
+    assert set(tools["keyed"].input_schema["properties"]) == {"text"}
+    assert tools["calculate"].required_scopes == ["maths:run"]
+    assert tools["keyed"].required_scopes == ["maths:run", "maths:keyed"]
+
+    told = run(tools["keyed"], {"text": "a"}, governor, MATH_KEY="k-123456")
+    assert told.output["unit"] == "foot"
+    assert told.output["key"] != "none"
+    told = run(tools["calculate"], {"text": "«math:1+2»", "advanced": "«math:1+2»"}, governor)
+    assert told.output["unit"] == "metre"
+    assert (told.output["text"], told.output["advanced"]) == ("3", "«math:1+2»")
+
+
+@sandboxed
+def test_what_is_switched_on_by_the_settings_comes_back_under_its_name(
+    sandbox_service: RunningService, governor
+) -> None:
+    def brought(on):
+        tools = [{"class_name": "StatisticsTool", "tool_config": {"on": on}}]
+        job = bring("math_tools", user=governor, settings={"tools": tools})
+        return {entry["export"]: entry["status"] for entry in job.report}
+
+    assert brought(True) == {"compute_statistics": "added"}
+    first = Tool.objects.get(export_name="compute_statistics")
+    assert brought(False) == {"compute_statistics": "removed"}
+    assert brought(True) == {"compute_statistics": "added"}
+    again = Tool.objects.get(export_name="compute_statistics", deleted_at=None)
+    assert (again.pk, again.wire_name) == (first.pk, first.wire_name)
+
+
+@sandboxed
+def test_a_tool_is_refused_to_a_caller_without_the_scopes_that_it_requires(
+    sandbox_service: RunningService, governor
+) -> None:
+    package = bring("math_tools", user=governor, settings=SEVERAL).package
+    tool = package.tools.get(export_name="keyed")
+    for scopes, allowed in (({"maths:run"}, False), ({"maths:run", "maths:keyed"}, True)):
+        context = CallContext(user=governor, caller=Caller.REST, scopes=frozenset(scopes))
+        result = invoke(load_spec(tool), {}, context)
+        assert isinstance(result, Succeeded) is allowed, result
+    assert isinstance(invoke(load_spec(tool), {}, context.derive(scopes=frozenset())), Failed)
+
+
+def test_the_form_of_settings_keeps_all_of_them(governor, client_for) -> None:
+    package = make_package(ecosystem="local", name="math_tools", settings=SEVERAL)
+    shown = PythonSettingsForm.initial_of(package)
+    form = PythonSettingsForm(shown)
+    assert form.is_valid(), form.errors
+    assert checked_settings(form.settings) == SEVERAL
+    page = client_for(governor).get(f"/packages/{package.pk}/settings/").content.decode()
+    assert "Several tools" in page
+    refused = client_for(governor).post(
+        f"/packages/{package.pk}/settings/", {"tools": '[{"klass": "A"}]'}
+    )
+    assert refused.status_code == 422
+    assert "tools.0.klass" in refused.content.decode() or "Extra inputs" in refused.content.decode()

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from chat.answers import Answer
+from registry.context import CallContext
+from registry.execution import invoke
+from registry.executors.base import Output
+from registry.loading import load_spec
 from registry.media import MEDIA_BUDGET, media_in, without_media
+from registry.models import Invocation
+from registry.models.invocation import Caller
+from tests.factories import make_tool
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import User
 
 PIXEL = "iVBORw0KGgo="
 
@@ -68,3 +78,38 @@ def test_the_model_gets_words_and_the_conversation_keeps_the_picture() -> None:
     record = answer.for_record()
     assert record["media"] == [block(data=large)]
     assert large not in json.dumps([record["output"], record["details"]])
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The data of the picture that every tool answers with."""
+    data = [PIXEL]
+
+    class Drawing:
+        def execute(self, spec: Any, arguments: Any, context: Any) -> Output:
+            return Output(value={"content": [block(data=data[-1])]})
+
+    monkeypatch.setattr("registry.execution.executor_for", lambda kind: Drawing())
+    return data
+
+
+@pytest.mark.django_db
+def test_the_page_of_a_call_shows_its_pictures(
+    alice: User, client_for: Any, drawn: list[str]
+) -> None:
+    context = CallContext(user=alice, caller=Caller.BROWSER)
+    ran = invoke(load_spec(make_tool()), {"text": "x"}, context)
+    page = client_for(alice).get(f"/invocations/{ran.invocation_id}/").content.decode()
+    assert page.count(PIXEL) == 1
+    assert f'<img src="data:image/png;base64,{PIXEL}"' in page
+    assert "not shown as text" in page
+
+
+@pytest.mark.django_db
+def test_a_picture_that_is_too_large_for_a_row_is_kept_in_words(
+    alice: User, drawn: list[str]
+) -> None:
+    drawn.append("A" * 100_000)
+    invoke(load_spec(make_tool()), {"text": "x"}, CallContext(user=alice, caller=Caller.BROWSER))
+    kept = Invocation.objects.get().output
+    assert "image/png image, 75 kB" in kept["content"][0]["data"]

@@ -214,6 +214,17 @@ def test_a_run_of_a_nested_sequence_leads_to_the_inner_run(client: Client, alice
     assert page_of(run) in client.get(page_of(child)).content.decode()
 
 
+def test_a_run_shows_the_pictures_of_its_steps(client: Client, alice: User) -> None:
+    run = workshop.run_of(
+        workshop.sequence_of(alice, workshop.step(workshop.make("picture"))), alice
+    )
+    runner.execute(run.pk)
+    text = client.get(page_of(run)).content.decode()
+    assert f'src="data:image/png;base64,{workshop.PIXEL}"' in text
+    assert text.count(workshop.PIXEL) == text.count('<img src="data:image/png')
+    assert "image/png image, 8 bytes" in text
+
+
 def test_factories_make_a_sequence_that_runs(client: Client, alice: User) -> None:
     run = workshop.run_of(factories.make_sequence(alice), alice, input={"text": "6*7"})
     runner.execute(run.pk)

@@ -24,6 +24,7 @@ from registry.specs import ToolSpec
 from sequences.models import Run
 from tests import factories
 
+PIXEL = "iVBORw0KGgo="
 OPEN_SCHEMA: JsonObject = {"type": "object", "properties": {}}
 calls: list[tuple[str, JsonObject, CallContext]] = []
 """Every call since the test began, as (export, arguments, context)."""
@@ -67,6 +68,9 @@ class WorkshopExecutor:
 
     def large(self, arguments: JsonObject, context: CallContext) -> Any:
         return "x" * int(arguments["size"])
+
+    def picture(self, arguments: JsonObject, context: CallContext) -> Any:
+        return {"content": [{"type": "image", "mimeType": "image/png", "data": PIXEL}]}
 
     def slowly(self, arguments: JsonObject, context: CallContext) -> Any:
         """Answer although it was told to stop."""

@@ -5,7 +5,7 @@ import inspect
 import json
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,29 +25,46 @@ Candidate = tuple[str, Any, Callable[[str, Any, Json], GuestTool]]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A module, and the name in it that is the tool or gives the tools; empty for all of it."""
+    """A module, and the name in it that is the tool or gives the tools; empty for all of it.
+
+    `options` are those of the tools that come from it.
+    """
 
     module: str
     attribute: str = ""
+    options: Json = field(default_factory=dict)
 
 
 def entries_of(folder: Path, options: Json) -> list[Entry]:
-    """Return where to look: the settings' module, else what the package's `entry.json` says."""
+    """Return where to look: the settings' module, else what the package's `entry.json` says.
+
+    Each item of the option `tools` is looked for by itself, with options of its own.
+    """
+    if listed := options.get("tools"):
+        return [entry for own in listed for entry in entries_of(folder, _joined(options, own))]
     attribute = str(options.get("class_name") or "")
     if options.get("module"):
-        return [Entry(str(options["module"]), attribute)]
+        return [Entry(str(options["module"]), attribute, options)]
     written = json.loads((folder / "entry.json").read_text(encoding="utf-8"))
-    found = [Entry(item["module"], item.get("attribute", "")) for item in written["entries"]]
-    if attribute:
-        return [Entry(entry.module, attribute) for entry in found]
-    return found
+    return [
+        Entry(item["module"], attribute or item.get("attribute", ""), options)
+        for item in written["entries"]
+    ]
+
+
+def _joined(shared: Json, own: Json) -> Json:
+    """Return the options of one item: its configuration and lists come on top of the shared."""
+    joined = {**shared, **own, "tools": ()}
+    joined["tool_config"] = {**(shared.get("tool_config") or {}), **(own.get("tool_config") or {})}
+    for name in ("raw_string_args", "required_scopes"):
+        joined[name] = [*(shared.get(name) or ()), *(own.get(name) or ())]
+    return joined
 
 
 class Catalogue:
     """The loaded modules of a package and the tools in them."""
 
-    def __init__(self, entries: list[Entry], options: Json) -> None:
-        self._options = options
+    def __init__(self, entries: list[Entry]) -> None:
         self._problems: list[Json] = []
         if not entries:
             raise Refusal(IMPORT_FAILED, "The package has no module. Name one in its settings.")
@@ -57,10 +74,10 @@ class Catalogue:
         """Return `{tools, problems, factories, unavailable}`."""
         self._problems, tools, unavailable = [], [], []
         names: set[str] = set()
-        for name, value, adapter in self._candidates():
+        for (name, value, adapter), options in self._candidates():
             try:
-                tool = adapter(name, value, self._options)
-                described = tool.describe()
+                tool = adapter(name, value, options)
+                described = _with_scopes(tool.describe(), options)
             except NotOffered as error:
                 unavailable.append({"export": error.name, "reason": str(error)})
                 continue
@@ -93,9 +110,9 @@ class Catalogue:
     def find(self, export: str) -> GuestTool:
         """Return the tool of that name or alias; raises `Refusal`."""
         seen: list[str] = []
-        for name, value, adapter in self._candidates():
+        for (name, value, adapter), options in self._candidates():
             try:
-                tool = adapter(name, value, self._options)
+                tool = adapter(name, value, options)
             except NotOffered as error:
                 if export in (name, error.name):
                     raise refuse(error, export) from error
@@ -110,12 +127,11 @@ class Catalogue:
         names = ", ".join(seen[:20]) or "nothing"
         raise Refusal(UNKNOWN_EXPORT, f"The package has no tool “{export}”. It offers {names}.")
 
-    def _candidates(self) -> Iterator[Candidate]:
+    def _candidates(self) -> Iterator[tuple[Candidate, Json]]:
         for entry, module in self._sources:
-            if entry.attribute:
-                yield from self._named(module, entry.attribute)
-            else:
-                yield from self._of_module(module)
+            named = self._named(module, entry.attribute) if entry.attribute else None
+            for candidate in self._of_module(module) if named is None else named:
+                yield candidate, entry.options
 
     def _named(self, module: ModuleType, attribute: str) -> Iterator[Candidate]:
         value: Any = module
@@ -185,6 +201,12 @@ class Catalogue:
 
     def _problem(self, export: str, message: str) -> None:
         self._problems.append({"export": export, "message": message})
+
+
+def _with_scopes(described: Json, options: Json) -> Json:
+    """Add the scopes that the settings require to those that the tool itself does."""
+    required = [*described.get("requiredScopes", ()), *(options.get("required_scopes") or ())]
+    return {**described, "requiredScopes": list(dict.fromkeys(required))}
 
 
 def _candidate(name: str, value: Any) -> Candidate | None:

@@ -82,7 +82,7 @@ def _read_in(source: bytes) -> Iterator[str]:
 
 
 def _name_read(node: ast.AST) -> str | None:
-    """Return the variable that `os.environ["X"]`, `environ.get("X")` or `getenv("X")` reads."""
+    """Return the variable that a subscript of `os.environ`, its `get` or `getenv` reads."""
     if isinstance(node, ast.Subscript) and _is_environ(node.value):
         return _text(node.slice) if isinstance(node.ctx, ast.Load) else None
     if not isinstance(node, ast.Call) or not node.args:

@@ -68,7 +68,7 @@ class Server:
         install_shims()
         options = params.get("options") or {}
         try:
-            self._catalogue = Catalogue(entries_of(self._folder, options), options)
+            self._catalogue = Catalogue(entries_of(self._folder, options))
         except Refusal:
             raise
         except BaseException as error:
