@@ -100,7 +100,7 @@ class Toolbox:
             return await in_thread(self._search_answer, arguments)
         if self.code is not None and name == self.code.wire_name:
             context = self._context.derive(progress=progress, tools=lambda: self.toolset)
-            return Answer.of(await in_tool_thread(invoke, self.code, arguments, context))
+            return await in_tool_thread(self._called, self.code, arguments, context)
         try:
             spec = self.toolset.named(name)
         except ToolError as error:
