@@ -174,5 +174,5 @@ def _checked_title(title: str) -> str:
 
 
 def _title_from(content: str) -> str:
-    words = " ".join(content.split())
+    words = " ".join(content.partition("```")[0].split()).rstrip(": ") or " ".join(content.split())
     return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"

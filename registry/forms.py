@@ -12,10 +12,10 @@ from registry.models import Package
 from registry.models.package import Ecosystem
 
 SOURCES = (
-    (Ecosystem.NPM, "npm", "JavaScript tools of the AI SDK"),
-    (Ecosystem.PYPI, "PyPI", "Python functions, DynamicTool, LangChain"),
-    (Ecosystem.MCP, "MCP server", "At an address, or run here from a package"),
-    (Ecosystem.LOCAL, "Local module", "Python from the operator's own folder"),
+    (Ecosystem.NPM, "npm", "JavaScript tools"),
+    (Ecosystem.PYPI, "PyPI", "Python tools"),
+    (Ecosystem.MCP, "MCP server", "Remote, or run here"),
+    (Ecosystem.LOCAL, "Local module", "The operator's folder"),
 )
 """Where tools can be imported from: ecosystem, name, what is found there."""
 

@@ -45,8 +45,11 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
 
     Raises a DomainError that says whether the index, the sandbox or the package is at fault.
     """
-    what = job.name if job.ecosystem == Ecosystem.LOCAL else f"{job.name} {job.version}".strip()
-    stage(f"Installing {what} from wheels, without running its code")
+    if job.ecosystem == Ecosystem.LOCAL:
+        stage(f"Copying the module {job.name}, without running its code")
+    else:
+        what = f"{job.name} {job.version}".strip()
+        stage(f"Installing {what} from wheels, without running its code")
     artifact = sandbox().build(ecosystem=job.ecosystem, name=job.name, version=job.version or None)
     env = package_env(job.settings, declared_env(artifact.manifest))
     stage(f"Reading the tools of {artifact.name} {artifact.version} in the sandbox")

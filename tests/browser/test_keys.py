@@ -84,9 +84,12 @@ def test_a_missing_key_is_set_in_its_card_and_the_message_tried_again(
 
 
 def test_an_artifact_is_downloaded_from_the_side(
-    lacking: Conversation, page: Page, sign_in: SignIn
+    lacking: Conversation, page: Page, sign_in: SignIn, shoot: Shoot
 ) -> None:
     sign_in("admin")
+    page.goto("/agents/credentials/?name=EXA_API_KEY")
+    expect(page.get_by_label("Variable")).to_have_value("EXA_API_KEY")
+    shoot(page, "credentials")
     page.goto(f"/chat/{lacking.pk}/")
     panel = page.locator("#artifacts")
     expect(panel).to_contain_text("export_rows.json")

@@ -1,5 +1,6 @@
 """An agent that runs code: what it is offered, what comes back, and what the person sees."""
 
+import json
 import threading
 
 import pytest
@@ -81,6 +82,17 @@ def test_a_loop_over_tools_is_one_call_for_the_model(conversation, model, say, c
     page = client_for(alice).get(f"/chat/{conversation.pk}/").content.decode()
     assert "for text in [&quot;one two&quot;" in page
     assert f"/invocations/{outer.pk}/" in page
+
+
+def test_a_programs_long_result_is_kept_as_an_artifact(conversation, model, say):
+    model.calls(Call("run_code", {"code": "['row ' + str(n) + ' of many' for n in range(2000)]"}))
+    model.enqueue("Listed.")
+    say(conversation, "List the rows")
+    artifact = Artifact.objects.get(conversation=conversation)
+    assert artifact.name == "run_code.json"
+    assert json.loads(bytes(artifact.content))["result"][-1] == "row 1999 of many"
+    assert artifact.invocation_id == Invocation.objects.get().pk
+    assert "«artifact_content:run_code.json»" in model.requests[-1]["messages"][-1]["content"]
 
 
 def test_stopping_the_turn_kills_the_program(conversation, model, sandbox_service):

@@ -324,7 +324,7 @@ def test_a_program_is_tried_on_the_tools_page(
     page = client_for(alice).post(f"/tools/{tool.pk}/try/", {"code": "sum(range(5))"})
     assert page.status_code == 200
     assert "&quot;result&quot;: 10" in page.content.decode()
-    assert "See every call" in page.content.decode()
+    assert "See the call" in page.content.decode()
 
 
 def test_a_program_that_puts_a_key_together_from_parts_does_not_show_it(
