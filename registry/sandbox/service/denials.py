@@ -32,9 +32,14 @@ def denied_hosts(told: Any) -> tuple[str, ...]:
 
 
 def failed_softly(output: Any) -> bool:
-    """Say whether an answer calls itself a failure: `{error: …}` or `{success: false}`."""
+    """Tell whether an answer says that it failed.
+
+    Such are `{error: …}`, `{success: false}` and `{status: "error"}`.
+    """
     return isinstance(output, dict) and (
-        output.get("success") is False or bool(output.get("error", False))
+        output.get("success") is False
+        or output.get("status") == "error"
+        or bool(output.get("error", False))
     )
 
 
