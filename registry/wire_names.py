@@ -22,7 +22,7 @@ def wire_name(package: str | None, export: str, taken: Callable[[str], bool]) ->
     """Return a free wire name, the same for the same arguments and the same taken names.
 
     A tool of a package is `package-export` with `@` dropped and every other sign an underscore:
-    `@org/pkg` and `export`, or the tool that `export()` makes, give `org_pkg-export`. A tool without a package is named by a person:
+    `@org/pkg` and `export` or `export()` give `org_pkg-export`. A tool without a package is named by a person:
     `Count and Shout` gives `count_and_shout`. A name that is too long is cut, and one that is
     taken is kept, each with a short digest of the full name. Raises `Conflict` when every such
     name is taken.

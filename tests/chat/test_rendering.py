@@ -103,7 +103,9 @@ def test_a_card_under_a_readers_eyes_keeps_its_frame():
 def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
     view = told(("tool.call", {"id": "1", "name": "a", "arguments": {}}))
     view.apply(Event(2, "tool.progress", {"id": "1", "message": "1 of 6"}))
-    html = changes_html(view, view.apply(Event(3, "tool.progress", {"id": "1", "message": "2 of 6"})))
+    html = changes_html(
+        view, view.apply(Event(3, "tool.progress", {"id": "1", "message": "2 of 6"}))
+    )
     head, _, _ = html.partition("-body")
     assert "2 of 6" in head
     assert "1 of 6" not in head
