@@ -152,7 +152,7 @@ def _turn_open(conversation: Conversation, agent: Agent, content: str) -> Turn:
 
 
 def _checked_content(content: str) -> str:
-    content = clean_text(content).strip()
+    content = clean_text(content).replace("\r\n", "\n").strip()  # forms end lines with both
     if not content:
         raise InvalidInput("The message is empty.", "Write what the agent should do.")
     if len(content) > LONGEST_MESSAGE:

@@ -22,13 +22,13 @@ def wire_name(package: str | None, export: str, taken: Callable[[str], bool]) ->
     """Return a free wire name, the same for the same arguments and the same taken names.
 
     A tool of a package is `package-export` with `@` dropped and every other sign an underscore:
-    `@org/pkg` and `export` give `org_pkg-export`. A tool without a package is named by a person:
-    `Count and Shout` gives `count_and_shout`. A name that is too long is cut, and one that is
-    taken is kept, each with a short digest of the full name. Raises `Conflict` when every such
-    name is taken.
+    `@org/pkg` and `export` or `export()` give `org_pkg-export`. A tool without a package is named
+    by a person: `Count and Shout` gives `count_and_shout`. A name that is too long is cut, and one
+    that is taken is kept, each with a short digest of the full name. Raises `Conflict` when every
+    such name is taken.
     """
     full = export if package is None else f"{package}-{export}"
-    readable = _plain(full) if package is None else _UNSAFE.sub("_", full.replace("@", ""))
+    readable = _plain(full) if package is None else _of_package(full)
     says_something = bool(readable.strip("_-"))
     name = readable if says_something else "tool"
     if not re.match("[a-zA-Z_]", name):
@@ -43,6 +43,10 @@ def wire_name(package: str | None, export: str, taken: Callable[[str], bool]) ->
         f"No free name is left for the tool “{export[:100]}”.",
         "Rename it, or delete tools that you no longer need.",
     )
+
+
+def _of_package(full: str) -> str:
+    return _UNSAFE.sub("_", full.replace("@", "").removesuffix("()"))
 
 
 def _plain(text: str) -> str:

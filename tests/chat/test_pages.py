@@ -5,7 +5,7 @@ import uuid
 import pytest
 from django.urls import reverse
 
-from chat.models import Conversation, Turn
+from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from tests import factories
@@ -228,6 +228,14 @@ def test_a_form_without_a_script_leads_back_to_the_page(alice, conversation, cli
     )
     assert answer.status_code == 302
     assert answer["Location"] == page_of(conversation)
+
+
+def test_the_lines_of_a_message_end_as_they_were_typed(alice, conversation, client_for):
+    client_for(alice).post(
+        reverse("chat:message_send", args=[conversation.pk]), {"content": "```python\r\n1\r\n```"}
+    )
+    said = Message.objects.get(turn__conversation=conversation)
+    assert said.content == "```python\n1\n```"
 
 
 def test_htmx_gets_the_turn_and_a_composer_that_can_stop_it(alice, client_for):

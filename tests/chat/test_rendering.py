@@ -100,6 +100,17 @@ def test_a_card_under_a_readers_eyes_keeps_its_frame():
     assert f'id="{view.parts[0].id}-state" hx-swap-oob="true"' in html
 
 
+def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
+    view = told(("tool.call", {"id": "1", "name": "a", "arguments": {}}))
+    view.apply(Event(2, "tool.progress", {"id": "1", "message": "1 of 6"}))
+    html = changes_html(
+        view, view.apply(Event(3, "tool.progress", {"id": "1", "message": "2 of 6"}))
+    )
+    head, _, _ = html.partition("-body")
+    assert "2 of 6" in head
+    assert "1 of 6" not in head
+
+
 def test_an_error_of_the_turn_says_what_happened_and_what_to_do():
     view = told()
     error = {"code": "x", "message": "It broke.", "hint": "Mend it.", "extra": {}}

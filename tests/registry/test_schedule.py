@@ -221,7 +221,7 @@ def test_the_command_looks_at_the_named_package_alone(looked, capsys):
 
     assert looked.packages == ["@acme/two"]
     told = capsys.readouterr()
-    assert "@acme/two@1.0.0: 1 tools load" in told.out
+    assert "@acme/two@1.0.0: 1 tool loads" in told.out
     assert "Checking" in told.err
     call_command("check_tool_health", kind="npm")
     assert len(looked.packages) == 3

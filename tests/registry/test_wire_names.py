@@ -22,6 +22,7 @@ def free(_: str) -> bool:
         ("@org/pkg", "export", "org_pkg-export"),
         ("@myorg/web-scraper", "scrapeTool", "myorg_web-scraper-scrapeTool"),
         ("lodash.get", "default", "lodash_get-default"),
+        ("@org/search", "webSearch()", "org_search-webSearch"),
         ("7zip", "pack", "_7zip-pack"),
         (None, "current_time", "current_time"),
         (None, "Count and Shout", "count_and_shout"),

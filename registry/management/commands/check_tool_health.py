@@ -49,9 +49,12 @@ class Command(BaseCommand):
             raise CommandError(f"{error.message} {error.hint}") from error
         if broken:
             raise CommandError(f"{broken} tool{'s are' if broken > 1 else ' is'} broken.")
-        self.stdout.write(self.style.SUCCESS(f"{total} packages checked; every tool loads."))
+        checked = f"{total} package{'' if total == 1 else 's'} checked"
+        self.stdout.write(self.style.SUCCESS(f"{checked}; every tool loads."))
 
 
 def _told(check: PackageCheck) -> str:
     problems = "; ".join(f"{export}: {message}" for export, message in check.broken.items())
-    return problems or check.untold or f"{len(check.healthy)} tools load"
+    count = len(check.healthy)
+    loads = "1 tool loads" if count == 1 else f"{count} tools load"
+    return problems or check.untold or loads

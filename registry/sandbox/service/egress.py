@@ -172,7 +172,7 @@ class Egress:
         except (OSError, UnicodeError, TimeoutError):
             addresses = []
         if not addresses:
-            raise self._unreachable(target, "is not known")
+            raise self._unreachable(target, "has no address that is known")
         for address in addresses:
             # One that must not be reached is enough: which one is dialled would be chance.
             if not address_allowed(address, target.port, self._allow):

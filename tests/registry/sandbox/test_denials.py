@@ -31,6 +31,8 @@ def test_of_a_guests_list_only_hosts_are_kept(told: Any, kept: tuple[str, ...] |
         ({"error": True}, True),
         ({"error": "no"}, True),
         ({"success": False}, True),
+        ({"status": "error", "message": "no"}, True),
+        ({"status": "success"}, False),
         ({"error": None}, False),
         ({"error": False, "success": True}, False),
         ({"success": 0}, False),

@@ -473,7 +473,7 @@ def test_a_host_that_is_not_known_or_does_not_answer_is_remembered_as_such() -> 
             assert await ask(port, get("http://nowhere.test/")) == b""
             assert egress.seen.unreachable == {
                 f"service.test:{dead}": "does not answer",
-                "nowhere.test:80": "is not known",
+                "nowhere.test:80": "has no address that is known",
             }
 
     run(test())

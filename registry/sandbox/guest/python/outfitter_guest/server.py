@@ -120,5 +120,5 @@ def error_text(error: BaseException) -> str:
 
 def _import_text(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"It needs the module {error.name}, which is not installed with it."
+        return f"It needs the module {error.name}, which is not among its dependencies."
     return error_text(error)
