@@ -122,11 +122,11 @@ def without_walls(tool: Tool, folder: Path) -> Iterator[Callable[[], object]]:
 @pytest.mark.parametrize(
     ("name", "tool", "limit", "of_fresh", "of_no_walls"),
     [
-        ("call a JavaScript tool, warm", JS, 5, 0.25, 60),
-        ("the same with ai and zod", JS_HEAVY, 8, 0.25, 60),
-        ("call html-to-markdown, warm", JS_REAL, 8, 0.3, 60),
-        ("call a Python tool, warm", PYTHON, 5, 0.25, 120),
-        ("the same with pydantic and httpx", PYTHON_HEAVY, 8, 0.15, 120),
+        ("call a JavaScript tool, warm", JS, 5, 0.1, 30),
+        ("call one that imports ai and zod, warm", JS_HEAVY, 8, 0.1, 30),
+        ("call html-to-markdown, warm", JS_REAL, 8, 0.1, 30),
+        ("call a Python tool, warm", PYTHON, 5, 0.1, 40),
+        ("call one that imports pydantic and httpx, warm", PYTHON_HEAVY, 8, 0.08, 60),
     ],
 )
 def test_a_warm_call(
