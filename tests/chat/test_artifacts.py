@@ -169,8 +169,7 @@ def test_a_sequence_that_a_conversation_started_reads_its_artifacts(
 
 
 def test_raw_arguments_of_a_package_are_left_alone(alice, received):
-    package = factories.make_package(settings={"raw_string_args": ["text"]})
-    tool = factories.make_tool(package=package)
+    tool = factories.make_tool(raw_string_args=["text"])
     invoke(load_spec(tool), {"text": "«math:1+1»"}, CallContext(user=alice, caller=Caller.REST))
     assert received == ["«math:1+1»"]
 

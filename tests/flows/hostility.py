@@ -17,7 +17,7 @@ from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.models.turn import TurnStatus
-from registry.models import ImportJob
+from registry.models import ImportJob, Invocation
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
 from sequences.models import Run
@@ -155,6 +155,17 @@ def belongings_of(owner: User) -> dict[str, Any]:
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
     artifact = ConversationArtifacts(turn.conversation_id).save("a.txt", b"a", "text/plain")
+    invocation = Invocation.objects.create(
+        tool=calculator,
+        tool_version=1,
+        caller="browser",
+        user=owner,
+        outcome="succeeded",
+        phase="execute",
+        arguments={"expression": "1+1"},
+        output=2,
+        duration_ms=1,
+    )
     return {
         "owner": owner,
         "tool_id": sequence.pk,
@@ -167,6 +178,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
+        "invocation_id": invocation.pk,
         "credential_id": credential.pk,
         "token_id": token.pk,
         "builtin": calculator.pk,

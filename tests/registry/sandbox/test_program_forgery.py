@@ -158,6 +158,6 @@ def test_the_four_messages_are_read() -> None:
     assert (request.id, request.name, request.arguments) == (3, "echo", {"x": 1})
     assert read(method="print", params={"text": "a"}) == Notification("print", {"text": "a"})
     assert isinstance(read(id=1, result=None), Answer)
-    assert read(id=1, error={"code": -1, "message": "no"}) == Failure(1, -1, "no")
+    assert read(id=1, error={"code": -1, "message": "no"}) == Failure(1, -1, "no", {})
     with pytest.raises(Violation):
         read(id=1, method="echo", params=1)
