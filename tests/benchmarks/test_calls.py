@@ -18,6 +18,7 @@ from deno import find_deno_bin
 from registry import errors
 from registry.sandbox.client import LocalSandbox
 from tests.benchmarks.measure import Baseline, compare, held, in_turns, measured, rows_of
+from tests.benchmarks.spares import AT_REST, at_rest
 from tests.registry.sandbox.npm_registry import SCOPE
 from tests.registry.sandbox.service import RunningService, becomes_true
 
@@ -25,8 +26,6 @@ pytestmark = [pytest.mark.bench, pytest.mark.sandbox]
 
 FRESH = "a fresh sandbox for each call"
 NO_WALLS = "one process for all, without walls"
-AT_REST = 0.1
-"""Seconds after which a spare that is there has come to rest."""
 HUNG = 16
 BURST = 16
 
@@ -73,21 +72,6 @@ JS_HEAVY = Tool("npm", f"{SCOPE}/heavy", "add", {"a": 1})
 JS_REAL = Tool("npm", "@tpmjs/tools-html-to-markdown", "default", {"html": "<h1>Hi</h1>"}, "0.1.0")
 PYTHON = Tool("local", "light", "add", {"a": 1})
 PYTHON_HEAVY = Tool("local", "heavy", "add", {"a": 1})
-
-
-def at_rest(client: LocalSandbox, artifact: str) -> Callable[[], None]:
-    """Return what waits until a call would find a spare of its own, and nothing else goes on."""
-
-    def is_ready() -> bool:
-        return any(
-            line["artifact"] == artifact and line["spares"] for line in client.status()["lines"]
-        )
-
-    def wait() -> None:
-        assert becomes_true(is_ready)
-        time.sleep(AT_REST)
-
-    return wait
 
 
 @contextmanager
@@ -231,7 +215,7 @@ def test_a_burst(
         runs[name] = burst(call, callers)
     medians = {name: min(run() for _ in range(2)) for name, run in runs.items()}
     name = f"{BURST} calls of {language} on end, {callers} at once: each"
-    held(rows_of(name, medians, {FRESH: 1.2}, None))
+    held(rows_of(name, medians, {FRESH: 1.5}, None))
 
 
 def burst(call: Callable[[], object], callers: int) -> Callable[[], float]:

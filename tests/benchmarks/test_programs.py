@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from subprocess import PIPE
 
 import pytest
 
 from tests.benchmarks.measure import Baseline, compare, held, in_turns, measured, rows_of
+from tests.benchmarks.spares import at_rest
 from tests.registry.sandbox.service import RunningService
 
 pytestmark = [pytest.mark.bench, pytest.mark.sandbox]
+
+PROGRAMS = "code"
+"""What the status of the service calls the interpreters for programs."""
 
 # What an interpreter for programs has imported already.
 PRELOADED = (
@@ -50,7 +53,7 @@ def test_a_program_in_an_interpreter_that_is_ready(
         Baseline("a fresh sandbox", lambda: without_spares.client.execute("1 + 1", {}), 0.15),
         Baseline("a fresh Python, without walls", unwalled, 0.15),
         limit=3,
-        before=lambda: time.sleep(0.3),  # the next interpreter is made ready after the answer
+        before=at_rest(client, PROGRAMS),
     )
 
 
@@ -61,8 +64,10 @@ def test_a_call_that_a_program_makes(sandbox_service: RunningService):
         answer = client.execute(INNER_CALLS, {"nothing": lambda arguments, cancel: None})
         return float(str(answer.value))
 
+    wait = at_rest(client, PROGRAMS)
+
     def program() -> float:
-        time.sleep(0.3)
+        wait()
         return measured(lambda: client.execute("1 + 1", {}))
 
     name, baseline = "call a tool from a program: transport", "a program of its own for it"
