@@ -98,6 +98,8 @@ class PythonSettingsForm(forms.Form):
         text = self.cleaned_data["tools"].strip()
         try:
             tools = json.loads(text) if text else []
+        except RecursionError as error:
+            raise forms.ValidationError("This is nested too deeply.") from error
         except ValueError as error:
             raise forms.ValidationError(f"This is not JSON: {error}.") from error
         if not isinstance(tools, list):
@@ -116,6 +118,8 @@ class PythonSettingsForm(forms.Form):
             return {}
         try:
             config = json.loads(text)
+        except RecursionError as error:
+            raise forms.ValidationError("This is nested too deeply.") from error
         except ValueError as error:
             raise forms.ValidationError(f"This is not JSON: {error}.") from error
         if not isinstance(config, dict):

@@ -18,12 +18,14 @@ import { deniedHosts, watchNetwork } from "./network.mjs";
 import { missedVariables, watchEnvironment } from "./environment.mjs";
 import { findTool, toolkit } from "./tools.mjs";
 
+const CHUNK_BYTES = 65_536;
 const MAX_LOG_CHARACTERS = 8_192;
 const MAX_MESSAGE_CHARACTERS = 4_000;
 const CODE = { toolFailed: -32000, importFailed: -32001, unknownExport: -32002, badOutput: -32003 };
 
 const { parse, stringify } = JSON;
 const encoder = new TextEncoder();
+const readInput = Deno.stdin.read.bind(Deno.stdin);
 const writeSync = Deno.stdout.writeSync.bind(Deno.stdout);
 const exit = Deno.exit.bind(Deno);
 
@@ -111,6 +113,7 @@ let exports_ = {};
 async function load({ name, env }) {
   for (const [key, value] of Object.entries(env)) Deno.env.set(key, value);
   packageName = name;
+  await rehearse();
   try {
     const entry = await import("file:///pkg/entry.mjs");
     exports_ = await entry.load();
@@ -118,6 +121,23 @@ async function load({ name, env }) {
     throw new Refusal(CODE.importFailed, errorText(error), error);
   }
   return "{}";
+}
+
+// Do once what every call does, so that the engine has compiled it before the first. No code of the
+// package is there yet.
+async function rehearse() {
+  await findTool({ tool: { execute() {} } }, "tool");
+  callOptions();
+  deniedHosts();
+  outputText({ output: null });
+}
+
+function callOptions() {
+  return {
+    toolCallId: crypto.randomUUID(),
+    messages: [],
+    abortSignal: new AbortController().signal,
+  };
 }
 
 async function describe() {
@@ -137,12 +157,7 @@ async function call({ export: name, arguments: input }) {
       `The package has no tool "${name}". It exports ${names}.`,
     );
   }
-  const options = {
-    toolCallId: crypto.randomUUID(),
-    messages: [],
-    abortSignal: new AbortController().signal,
-  };
-  let output = await tool.execute(input, options);
+  let output = await tool.execute(input, callOptions());
   // A streaming tool yields preliminary results; the last one is the answer (AI SDK).
   if (typeof output?.[Symbol.asyncIterator] === "function") {
     let last;
@@ -185,11 +200,21 @@ globalThis.addEventListener("error", ({ error }) => {
   asked = null;
 });
 
+// Yield what the service sends; a stream of Deno's would hand each piece through several promises.
+async function* input() {
+  const decoder = new TextDecoder();
+  const buffer = new Uint8Array(CHUNK_BYTES);
+  let size;
+  while ((size = await readInput(buffer)) !== null) {
+    yield decoder.decode(buffer.subarray(0, size), { stream: true });
+  }
+}
+
 divertOutput();
 watchNetwork();
 watchEnvironment();
 let pending = "";
-for await (const text of Deno.stdin.readable.pipeThrough(new TextDecoderStream())) {
+for await (const text of input()) {
   const lines = (pending + text).split("\n");
   pending = lines.pop();
   for (const line of lines) answer(parse(line));

@@ -20,7 +20,7 @@ from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.store import make_read_only, remove_tree, size_of, tidy_cache
 
 # Part of every artifact's key: raise it when the way they are built changes.
-BUILDER_VERSION = "1"
+BUILDER_VERSION = "2"
 BUILDS_AT_ONCE = 2
 MAX_CACHE_BYTES = 32 * MB
 RECORD = "artifact.json"

@@ -15,6 +15,10 @@ QUIET = {"NO_COLOR": "1", "DENO_NO_UPDATE_CHECK": "1", "DENO_NO_PROMPT": "1"}
 
 # `--cached-only --no-remote` keep `import()` from fetching code; `--deny-import` did not.
 RUN = (DENO, "run", "--no-prompt", "--cached-only", "--no-remote", "--no-lock", "--no-config")
+# Functions are compiled with their module, once, into the package's cache; not at their first use,
+# which in a process that serves one call is always in that call. Without a cache (one that has
+# grown too large is dropped) every start would compile all of it.
+COMPILE_AHEAD = "--no-lazy"
 PERMISSIONS = (
     "--allow-env",
     "--allow-read=/pkg,/tmp",
@@ -40,9 +44,9 @@ def worker(
     """
     cache = {"/cache": artifact / "cache"}
     permissions = (*PERMISSIONS, *network_permission(network))
-    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
+    engine = _engine(limits, artifact, warm=warm)
     return Profile(
-        command=(*RUN, "--node-modules-dir=manual", heap, *permissions, "/rt/worker.mjs"),
+        command=(*RUN, "--node-modules-dir=manual", engine, *permissions, "/rt/worker.mjs"),
         limits=limits,
         read_only={"/rt": runtime.guest, "/pkg": artifact / "pkg"},
         writable=cache if warm else {},
@@ -50,6 +54,12 @@ def worker(
         environment=QUIET | {"DENO_DIR": "/cache"},
         egress=network,
     )
+
+
+def _engine(limits: Limits, artifact: Path, *, warm: bool = False) -> str:
+    """Return V8's options. A cache is only of use to those that were set when it was written."""
+    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
+    return f"{heap},{COMPILE_AHEAD}" if warm or any((artifact / "cache").iterdir()) else heap
 
 
 def network_permission(hosts: tuple[str, ...]) -> tuple[str, ...]:
@@ -73,10 +83,9 @@ def server(
 
     It begins when it has been sent its variables, as the first line on stdin (`server.mjs`).
     """
-    heap = f"--v8-flags=--max-old-space-size={limits.memory_mb // 2}"
     return Profile(
         command=(
-            *(*RUN, "--node-modules-dir=manual", heap),
+            *(*RUN, "--node-modules-dir=manual", _engine(limits, artifact)),
             *(*PERMISSIONS, *network_permission(network)),
             *("--preload", "/rt/server.mjs", script, *arguments),
         ),

@@ -95,6 +95,71 @@ async def test_each_call_has_a_sandbox_of_its_own_that_is_ended() -> None:
     assert bench.pool.budget.used == 0
 
 
+class Held(Bench):
+    """A pool whose starts, from the second on, wait until they are let go."""
+
+    def __init__(self) -> None:
+        super().__init__(1000)
+        self.go = asyncio.Event()
+        self.fails = False
+
+    async def start(self) -> Pretended:
+        guest = await super().start()
+        if len(self.started) == 2:
+            await self.go.wait()
+            if self.fails:
+                raise ServiceError("import_broken", "It does not load.")
+        return guest
+
+    async def beside_a_start(self) -> "asyncio.Task[Pretended]":
+        """Make a call, and begin another one while the spare that the first left is started."""
+        await self.call("a")
+        assert len(self.started) == 2
+        task = asyncio.create_task(self.call("a"))
+        await asyncio.sleep(0.01)
+        return task
+
+
+async def test_a_call_waits_for_a_spare_that_is_being_started() -> None:
+    bench = Held()
+    second = await bench.beside_a_start()
+    assert len(bench.started) == 2, "starting a third at the same time would slow down both"
+    bench.go.set()
+    assert await second is bench.started[1]
+    assert bench.started[1].did == ["halt", "end"]
+    await bench.pool.close()
+
+
+async def test_a_call_whose_spare_fails_to_start_starts_its_own() -> None:
+    bench = Held()
+    bench.fails = True
+    second = await bench.beside_a_start()
+    bench.go.set()
+    assert await second is bench.started[2]
+    await bench.pool.close()
+
+
+async def test_a_spare_whose_call_gave_up_serves_the_next() -> None:
+    bench = Held()
+    second = await bench.beside_a_start()
+    second.cancel()
+    await asyncio.wait({second})
+    bench.go.set()
+    await bench.settled()
+    assert await bench.call("a") is bench.started[1]
+    await bench.pool.close()
+    assert bench.pool.budget.used == 0
+
+
+async def test_what_is_forgotten_while_a_call_waits_for_its_start_is_started_anew() -> None:
+    bench = Held()
+    second = await bench.beside_a_start()
+    bench.pool.forget("a")
+    assert await second is bench.started[2]
+    await bench.pool.close()
+    assert bench.pool.budget.used == 0
+
+
 async def test_the_least_recently_used_spare_gives_way_first() -> None:
     bench = Bench(3 * 64)
     for key in ("a", "b"):
