@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from config.lib.errors import InvalidInput
+from config.lib.jsontext import clean_text
 from config.lib.types import JsonValue
 from registry.manifest.findings import inside
 
@@ -131,7 +132,7 @@ def _places(text: str) -> tuple[dict[str, int], list[str]]:
                 stack[-1] = (base, index + 1)
                 path = inside(base, index + 1)
         elif is_key and sign != ":":
-            path, is_key = inside(stack[-1][0], json.loads(sign)), False
+            path, is_key = inside(stack[-1][0], clean_text(json.loads(sign))), False
             if path in lines:
                 doubled.append(path)
             if len(path) <= _LONGEST_PATH:
