@@ -31,9 +31,13 @@ _OF_A_PACKAGE = frozenset({"name", "version", "dependencies", "main", "exports",
 
 @dataclass(frozen=True, kw_only=True)
 class Judgement:
-    """What a manifest comes to; `package` is the name in the package.json, if it is one."""
+    """What a manifest comes to; `package` is the name in the package.json, if it is one.
+
+    `usable` holds the paths of the tools whose input schema was checked and found good.
+    """
 
     manifest: Manifest
+    usable: frozenset[str]
     package: str
     findings: tuple[Problem, ...]
     file: JsonFile
@@ -79,8 +83,9 @@ def judge_text(text: str) -> Judgement:
         findings.add(path, "It stands twice; the last one counts. Take one of the two out.")
     declared, path, package = _field_of(file.value, findings)
     manifest = Manifest() if declared is None else read_field(declared, path, findings)
-    _check_schemas(manifest, findings)
+    usable = _usable_tools(manifest, findings)
     return Judgement(
+        usable=usable,
         manifest=replace(manifest, findings=tuple(findings.problems)),
         package=package,
         findings=tuple(findings.problems),
@@ -156,22 +161,24 @@ def _field_of(value: JsonValue, findings: Findings) -> tuple[JsonValue, str, str
     return value[FIELD], FIELD, package
 
 
-def _check_schemas(manifest: Manifest, findings: Findings) -> None:
+def _usable_tools(manifest: Manifest, findings: Findings) -> frozenset[str]:
     """Check the tools' schemas, and the arguments of their health checks against them."""
     until = time.monotonic() + SECONDS
+    usable = set()
     for tool in manifest.tools:
         if tool.input_schema is None:
             continue
         if time.monotonic() > until:
             findings.add(tool.path, "Its schema is not checked: those before it took too long.")
-            return
-        where = inside(tool.path, "parameters")
+            break
         problems = check_schema(tool.input_schema)
         for problem in problems:
-            path = problem.path.removeprefix("$")
-            findings.add(f"{where}{path}", f"It is no usable schema: {problem.message}")
+            where = f"{inside(tool.path, 'parameters')}{problem.path.removeprefix('$')}"
+            findings.add(where, f"It is no usable schema: {problem.message}")
         if not problems:
+            usable.add(tool.path)
             _check_arguments(tool, findings)
+    return frozenset(usable)
 
 
 def _check_arguments(tool: DeclaredTool, findings: Findings) -> None:
