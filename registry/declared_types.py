@@ -33,7 +33,9 @@ _NUMBER = re.compile(r"^-?(?:0|[1-9][0-9]{0,14})(?:\.[0-9]{1,9})?$")
 _GENERIC_ARRAY = re.compile(r"^(?:Readonly)?(?:Array|Set)<(.+)>$", re.DOTALL)
 _PROMISE = re.compile(r"^Promise<(.+)>$", re.DOTALL)
 _RECORD = re.compile(r"^(?:Record|Map)<(.+)>$", re.DOTALL)
-_MEMBER = re.compile(r"""^(?:readonly\s+)?(?:'([^']+)'|"([^"]+)"|([\w$-]+))\s*(\?)?\s*:\s*(.+)$""", re.S)
+_MEMBER = re.compile(
+    r"""^(?:readonly\s+)?(?:'([^']+)'|"([^"]+)"|([\w$-]+))\s*(\?)?\s*:\s*(.+)$""", re.S
+)
 _LONGEST = 500
 """Characters of a type that are read; a longer one is no parameter's type but a program."""
 
@@ -67,7 +69,10 @@ def _single(text: str, depth: int) -> JsonObject | None:
     if text.lower() in _PLAIN:
         return dict(_PLAIN[text.lower()])
     if literal := _LITERAL.match(text):
-        return {"type": "string", "enum": [next(told for told in literal.groups() if told is not None)]}
+        return {
+            "type": "string",
+            "enum": [next(told for told in literal.groups() if told is not None)],
+        }
     if _NUMBER.match(text):
         number = float(text) if "." in text else int(text)
         return {"type": "number", "enum": [number]}
@@ -93,7 +98,8 @@ def _array(item: str, depth: int) -> JsonObject | None:
 
 def _record(inside: str, depth: int) -> JsonObject:
     """Return an object whose values have one type, where that type is known."""
-    values = _schema(parts[1], depth - 1) if len(parts := _split(inside, ",")) == 2 else None
+    _key, *rest = [*_split(inside, ","), ""]
+    values = _schema(rest[0], depth - 1)
     return {"type": "object", "additionalProperties": values} if values else {"type": "object"}
 
 

@@ -125,9 +125,7 @@ class JudgementSerializer(serializers.Serializer[Any]):
     valid = serializers.BooleanField()
     tier = serializers.ChoiceField(choices=Tier.choices, allow_null=True)
     tierBecause = serializers.ListField(child=serializers.CharField())
-    generation = serializers.ChoiceField(
-        choices=["current", "earlier", "legacy"], allow_null=True
-    )
+    generation = serializers.ChoiceField(choices=["current", "earlier", "legacy"], allow_null=True)
     package = serializers.CharField(allow_null=True)
     category = serializers.CharField()
     frameworks = serializers.ListField(child=serializers.CharField())

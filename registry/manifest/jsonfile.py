@@ -15,9 +15,7 @@ MOST_BYTES = 256 << 10
 DEEPEST = 64
 """Levels of nesting; more would exhaust the stack of whoever walks it."""
 
-_TOKEN = re.compile(
-    r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL
-)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*+(?:"|\\?\Z)|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 """A text that is not closed reaches to the end, so that it is looked at once only."""
 
 _LONGEST_PATH = 400

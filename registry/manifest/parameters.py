@@ -132,4 +132,3 @@ def _typed(parameter: Parameter, path: str, findings: Findings, depth: int) -> J
             item.pop("description", None)
         schema = {**schema, "items": item}
     return schema
-

@@ -131,9 +131,7 @@ class _Reader:
 
     def _env(self, shape: FieldShape) -> tuple[JsonObject, ...]:
         path = self._at("env")
-        items = items_of(
-            shape.env, path, self._findings, text_is="description", write=ENV_ENTRY
-        )
+        items = items_of(shape.env, path, self._findings, text_is="description", write=ENV_ENTRY)
         if isinstance(shape, Legacy) and shape.authentication is not None:
             where = self._at("authentication")
             asked = self._findings.fit(Authentication, shape.authentication, where)
@@ -170,9 +168,11 @@ class _Reader:
         path = self._at("hosts")
         found: dict[str, None] = {}
         for index, host in enumerate(shape.hosts):
+            if not isinstance(host, str):
+                told = f"It is {kind_of(host)}. Write host, host:port or *.host."
+                self._findings.add(inside(path, index), told)
+                continue
             try:
-                if not isinstance(host, str):
-                    raise ValueError(f"It is {kind_of(host)}.")
                 found[str(parse_host_pattern(host))] = None
             except ValueError as error:
                 told = f"{error} Write host, host:port or *.host."
