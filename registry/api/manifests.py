@@ -24,10 +24,10 @@ class TextOfJson(BaseParser):
         stream: IO[bytes],
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
-    ) -> str:
-        """Return the body, cut where it is too large anyway; raises NotJson."""
+    ) -> dict[str, str]:
+        """Return `{"text": …}`, cut where it is too large anyway; raises NotJson."""
         try:
-            return stream.read(MOST_BYTES + 1).decode("utf-8-sig")
+            return {"text": stream.read(MOST_BYTES + 1).decode("utf-8-sig")}
         except UnicodeDecodeError as error:
             if error.start > MOST_BYTES - 4:  # cut within a sign
                 raise NotJson(f"It is larger than {MOST_BYTES >> 10} KB.") from None
@@ -46,5 +46,4 @@ class ManifestValidateView(APIView):
 
         A body that is no JSON is refused; a manifest that is wrong is answered with what is wrong.
         """
-        body = request.data if isinstance(request.data, str) else ""
-        return Response(judgement_shape(judge_text(body)))
+        return Response(judgement_shape(judge_text(request.data.get("text", ""))))

@@ -49,6 +49,11 @@ class Findings:
             told = f"There are more problems than these {MOST_PROBLEMS}; mend them first."
             self.problems.append(Problem(path="", message=told))
 
+    def missing(self, path: str, write: str, severity: Severity = "error") -> None:
+        """Note that something is missing, unless what stands in its place was told already."""
+        if not any(item.path == path for item in self.problems):
+            self.add(path, f"It is missing. Write {write}.", severity)
+
     def warn(self, path: str, message: str) -> None:
         """Note what is probably not meant so."""
         self.add(path, message, "warning")

@@ -60,7 +60,7 @@ def _object_of(declared: Any, path: str, findings: Findings, depth: int) -> Json
         parameter = findings.fit(Parameter, item, where)
         name = parameter.name.strip().removesuffix("?")
         if not name:
-            findings.add(inside(where, "name"), 'It is missing. Write a name such as "url".')
+            findings.missing(inside(where, "name"), 'a name such as "url"')
             continue
         if name in properties:
             findings.add(inside(where, "name"), f"“{quoted(name)}” stands twice; the first counts.")

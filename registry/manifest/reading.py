@@ -140,7 +140,9 @@ class _Reader:
         found: dict[str, JsonObject] = {}
         for item, where in items:
             variable = self._findings.fit(Variable, item, where)
-            if not ENV_NAME.fullmatch(variable.name):
+            if not variable.name:
+                self._findings.missing(inside(where, "name"), 'a name such as "SCRAPER_API_KEY"')
+            elif not ENV_NAME.fullmatch(variable.name):
                 self._findings.add(inside(where, "name"), _bad_name(variable.name))
             elif variable.name in found:
                 told = f"“{variable.name}” stands twice; the first one counts."
@@ -181,8 +183,6 @@ class _Reader:
 
 
 def _bad_name(name: str) -> str:
-    if not name:
-        return 'It is missing. Write a name such as "SCRAPER_API_KEY".'
     better = re.sub(r"[^A-Z0-9_]", "_", name.strip().upper())[:100]
     write = f" Write “{better}”." if ENV_NAME.fullmatch(better) else ""
     return f"A variable's name is made of A–Z, 0–9 and _, so “{quoted(name)}” is left out.{write}"

@@ -30,7 +30,7 @@ def read_tool(item: JsonValue, path: str, findings: Findings) -> DeclaredTool | 
     export = (shape.export_name or shape.name).strip()
     where = inside(path, "exportName" if shape.export_name.strip() else "name")
     if not export:
-        findings.add(where, 'It is missing. Write the name of the export, such as "scrapeTool".')
+        findings.missing(where, 'the name of the export, such as "scrapeTool"')
         return None
     if len(export) > LONGEST_EXPORT:
         findings.add(where, f"It is longer than {LONGEST_EXPORT} characters. Write a shorter one.")
@@ -70,7 +70,7 @@ def read_category(text: str, path: str, findings: Findings) -> str:
 def _judge_description(text: str, path: str, findings: Findings) -> None:
     length = len(text.strip())
     if not length:
-        findings.warn(path, "It is missing. Write what the tool does, in a sentence.")
+        findings.missing(path, "what the tool does, in a sentence", "warning")
     elif length < SHORT_DESCRIPTION:
         told = f"It has only {length} characters. Models choose a tool by it: say what it does,"
         findings.advise(path, f"{told} with what, and what comes back.")
@@ -137,7 +137,6 @@ def _cleanup(steps: list[Any], path: str, findings: Findings) -> tuple[JsonObjec
             continue
         shape = findings.fit(Cleanup, step, where)
         if not shape.tool:
-            told = "It is missing. Write the name of another tool of this package."
-            findings.add(inside(where, "tool"), told)
+            findings.missing(inside(where, "tool"), "the name of another tool of this package")
         found.append(step)
     return tuple(found)

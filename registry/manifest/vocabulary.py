@@ -10,12 +10,11 @@ CORE_CATEGORIES = (
 LEGACY_CATEGORIES = (
     *("web-scraping", "data-processing", "file-operations", "communication", "database"),
     *("api-integration", "image-processing", "text-analysis", "automation", "ai-ml"),
-    "monitoring",
+    *("monitoring", "text"),
 )
 ALIASES = {
     "doc": "documentation",
     "docs": "documentation",
-    "text": "text-analysis",
     "scraping": "web-scraping",
     "utility": "utilities",
     "education": "edu",
