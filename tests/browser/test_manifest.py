@@ -8,6 +8,8 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from tests.browser.conftest import SCREENSHOTS
+
 
 def test_a_manifest_is_pasted_mended_and_valid(
     live: object,
@@ -23,12 +25,17 @@ def test_a_manifest_is_pasted_mended_and_valid(
     expect(page.get_by_role("heading", name="Nothing checked yet")).to_be_visible()
     shoot(page, "manifest-empty")
 
-    page.get_by_role("link", name="Try an example").first.click()
+    page.get_by_role("link", name="Try an example").click()
     problems = page.get_by_role("region", name="Problems")
     expect(problems).to_contain_text("tpmjs.tools[0].parameters[2].type")
     expect(problems).to_contain_text("Did you mean “string[]”?")
     expect(problems.get_by_role("cell", name="35", exact=True)).to_be_visible()
     shoot(page, "manifest-problems")
+    page.set_viewport_size({"width": 375, "height": 812})
+    problems.scroll_into_view_if_needed()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    page.screenshot(path=SCREENSHOTS / "manifest-problems-beside-lines.png")
+    page.set_viewport_size({"width": 1440, "height": 900})
 
     field = page.get_by_label("package.json")
     field.fill(field.input_value().replace("strings[]", "string[]"))

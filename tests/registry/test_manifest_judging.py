@@ -294,11 +294,11 @@ def test_a_stranger_and_a_token_without_the_scope_are_refused(client, alice):
     assert post(client, "{}").status_code == 401
     assert client.get(PAGE).status_code == 302
     assert client.post(PAGE, {"manifest": EXAMPLE}).status_code == 302
-    _, wrong = token_create(alice, "chat", scopes=["chat"])
+    _, wrong = token_create(user=alice, name="chat", scopes=["chat"])
     refused = post(client, "{}", authorization=f"Bearer {wrong}")
     assert refused.status_code == 403
     assert "tools:read" in refused.json()["message"]
-    _, right = token_create(alice, "read", scopes=["tools:read"])
+    _, right = token_create(user=alice, name="read", scopes=["tools:read"])
     assert post(client, "{}", authorization=f"Bearer {right}").status_code == 200
 
 
