@@ -184,7 +184,7 @@ def test_a_package_of_many_tools_is_tried_in_part(calls):
     tools = [{"name": name, "healthCheck": ANSWERS} for name in names]
     package = make_package(artifact="a", manifest={"tpmjs": {"tools": tools}})
     for name in names:
-        make_tool(package=package, export_name=name, wire_name=f"{package.pk.hex}_{name}")
+        make_tool(package=package, export_name=name, wire_name=f"many_{name}")
 
     package_check(package)
 
@@ -195,8 +195,9 @@ def test_a_package_of_many_tools_is_tried_in_part(calls):
 def test_a_real_package_is_tried_in_the_sandbox(alice):
     code = """
     export const well = tool("Well");
-    export const ill = { ...tool("Ill"), execute: ({ text }) => { throw new Error(`no ${text}`); } };
-    export const quiet = { ...tool("Quiet"), execute: () => { throw new Error("never called"); } };
+    const throws = ({ text }) => { throw new Error(`no ${text}`); };
+    export const ill = { ...tool("Ill"), execute: throws };
+    export const quiet = { ...tool("Quiet"), execute: throws };
     """
     declared = [
         {"name": "well", "description": "Repeats.", "healthCheck": ANSWERS},
