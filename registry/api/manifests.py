@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import IO, Any
 
 from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import ParseError
 from rest_framework.parsers import BaseParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -25,13 +26,13 @@ class TextOfJson(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, str]:
-        """Return `{"text": …}`, cut where it is too large anyway; raises NotJson."""
+        """Return `{"text": …}`, cut where it is too large anyway; raises ParseError."""
         try:
             return {"text": stream.read(MOST_BYTES + 1).decode("utf-8-sig")}
         except UnicodeDecodeError as error:
             if error.start > MOST_BYTES - 4:  # cut within a sign
-                raise NotJson(f"It is larger than {MOST_BYTES >> 10} KB.") from None
-            raise NotJson("It is not UTF-8 text.") from None
+                raise ParseError(f"It is larger than {MOST_BYTES >> 10} KB.") from None
+            raise ParseError("It is not UTF-8 text.") from None
 
 
 class ManifestValidateView(APIView):
@@ -46,4 +47,9 @@ class ManifestValidateView(APIView):
 
         A body that is no JSON is refused; a manifest that is wrong is answered with what is wrong.
         """
-        return Response(judgement_shape(judge_text(request.data.get("text", ""))))
+        body = request.data.get("text", "") if isinstance(request.data, dict) else ""
+        try:
+            judged = judge_text(body)
+        except NotJson as error:  # told as every other body that is no JSON
+            raise ParseError(f"{error.message} {error.hint}") from None
+        return Response(judgement_shape(judged))

@@ -186,7 +186,7 @@ def test_what_is_no_json_is_refused_with_the_place(signed_in, body, said):
     response = post(signed_in, body)
 
     assert response.status_code == 400
-    assert response.json()["code"] == "not_json"
+    assert response.json()["code"] == "parse_error"
     assert said in response.json()["message"]
 
 
