@@ -90,6 +90,8 @@ class Findings:
     def _unknown(self, shape: type[BaseModel], extra: Iterable[str], path: str) -> None:
         known = [item.alias or name for name, item in shape.model_fields.items()]
         for key in extra:
+            if len(self.problems) > MOST_PROBLEMS:
+                return
             told = f"“{quoted(key)}” is not a field of a manifest; it is kept, but not used."
             self.warn(inside(path, key), told + meant(key, known))
 

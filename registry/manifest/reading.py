@@ -18,6 +18,9 @@ from registry.manifest.tools import LONGEST_LABEL, LONGEST_TEXT, read_category, 
 from registry.manifest.vocabulary import CATEGORIES, FIELD, FRAMEWORKS
 
 MOST_TOOLS = 200
+MOST_FRAMEWORKS = 20
+MOST_VARIABLES = 50
+MOST_HOSTS = 50
 ENV_NAME = re.compile(r"^[A-Z_][A-Z0-9_]{0,99}$")
 ENV_ENTRY = 'an object: {"name": "API_KEY", "description": "…", "required": true}'
 
@@ -138,7 +141,9 @@ class _Reader:
             if asked.envVar:
                 items.append(({"name": asked.envVar, "required": asked.required}, where))
         found: dict[str, JsonObject] = {}
-        for item, where in items:
+        if len(items) > MOST_VARIABLES:
+            self._findings.add(path, f"Only the first {MOST_VARIABLES} variables are read.")
+        for item, where in items[:MOST_VARIABLES]:
             variable = self._findings.fit(Variable, item, where)
             if not variable.name:
                 self._findings.missing(inside(where, "name"), 'a name such as "SCRAPER_API_KEY"')
@@ -159,17 +164,22 @@ class _Reader:
     def _frameworks(self, shape: FieldShape) -> tuple[str, ...]:
         path = self._at("frameworks")
         write = f"one of {', '.join(FRAMEWORKS)}"
-        for index, name in enumerate(shape.frameworks):
+        for index, name in enumerate(shape.frameworks[:MOST_FRAMEWORKS]):
             if isinstance(name, str) and name.strip() and name.strip() not in FRAMEWORKS:
                 told = f"“{quoted(name)}” is not known. Write {write}.{meant(name, FRAMEWORKS)}"
                 self._findings.warn(inside(path, index), told)
-        found = texts_of(shape.frameworks, path, self._findings, write=write)
+        if len(shape.frameworks) > MOST_FRAMEWORKS:
+            self._findings.add(path, f"Only the first {MOST_FRAMEWORKS} are read.")
+        listed = shape.frameworks[:MOST_FRAMEWORKS]
+        found = texts_of(listed, path, self._findings, write=write)
         return tuple(dict.fromkeys(name[:LONGEST_LABEL] for name in found))
 
     def _hosts(self, shape: FieldShape) -> tuple[str, ...]:
         path = self._at("hosts")
         found: dict[str, None] = {}
-        for index, host in enumerate(shape.hosts):
+        if len(shape.hosts) > MOST_HOSTS:
+            self._findings.add(path, f"Only the first {MOST_HOSTS} hosts are read.")
+        for index, host in enumerate(shape.hosts[:MOST_HOSTS]):
             if not isinstance(host, str):
                 told = f"It is {kind_of(host)}. Write host, host:port or *.host."
                 self._findings.add(inside(path, index), told)

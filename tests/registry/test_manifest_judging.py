@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -64,6 +65,9 @@ HOSTILE = {
     "backslash": '"' + "\\" * 99_999,
     "huge": '{"a": "' + "x" * 300_000 + '"}',
     "many keys": "{" + ",".join(f'"k{n}": {n}' for n in range(15_000)) + "}",
+    "many unknown keys": '{"tools": [], '
+    + ",".join(f'"descriptio{n}": {n}' for n in range(9_000))
+    + "}",
     "many tools": json.dumps({"tools": [{"name": f"t{n}"} for n in range(9_000)]}),
     "long paths": ('{"' + "k" * 60 + '":') * 60 + "[" + "0," * 60_000 + "0]" + "}" * 60,
     "nan": '{"tools": NaN}',
@@ -144,6 +148,13 @@ def test_the_seeds_own_example_is_valid_rich_and_becomes_a_tool(signed_in):
     assert tool["inputSchema"]["required"] == ["url"]
     assert tool["outputSchema"] == {"type": "object", "description": "Scraped content"}
     assert tool["aiAgent"]["useCase"].startswith("When user needs")
+
+
+def test_the_manifest_of_the_reference_is_valid():
+    page = (settings.BASE_DIR / "docs/reference/manifest.md").read_text()
+    (shown,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+
+    assert judge_text(shown).problems == []
 
 
 @pytest.mark.django_db

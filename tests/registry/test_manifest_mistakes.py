@@ -143,6 +143,9 @@ MISTAKES = [
     ({"env": [{"name": "A"}, {"name": "A"}]}, "env[1].name", "“A” stands twice"),
     ({"env": [{"name": "A", "required": 1}]}, "env[0].required", "Write true or false."),
     ({"env": {"key-1": "What for."}}, "env.key-1.name", "Write “KEY_1”."),
+    ({"frameworks": ["vercel-ai"] * 21}, "frameworks", "Only the first 20 are read."),
+    ({"env": [{"name": f"K{n}"} for n in range(51)]}, "env", "Only the first 50 variables"),
+    ({"hosts": ["a.example"] * 51}, "hosts", "Only the first 50 hosts are read."),
     ({"hosts": "a.example"}, "hosts", "It is a text. Write a list of hosts"),
     ({"hosts": [5]}, "hosts[0]", "It is a number. Write host, host:port or *.host."),
     ({"hosts": ["https://a.example/x"]}, "hosts[0]", "is not host, host:port or *.host."),
@@ -185,7 +188,7 @@ def test_advice_and_warnings_are_no_errors():
 
 
 def test_more_mistakes_than_anybody_reads_are_counted_once():
-    found = read_manifest({"tpmjs": {"hosts": ["/"] * 600}}).findings
+    found = read_manifest({"tpmjs": {f"k{n}": n for n in range(9_000)}}).findings
 
     assert len(found) == 501
     assert "more problems than these 500" in found[-1].message
