@@ -8,6 +8,7 @@ WITHOUT_SERVICES = {
     *("help", "version", "check", "diffsettings", "findstatic", "collectstatic"),
     *("makemessages", "compilemessages", "startapp", "startproject"),
     "doctor",  # reports what is not running instead of starting it
+    "validate_manifest",
     "up",  # starts them itself, after its checks, and says so
 }
 """The commands that touch neither PostgreSQL nor Redis, or that see to them themselves."""

@@ -196,6 +196,14 @@ class ToolFailed(ToolError):
     health = Fault.REPEATED
 
 
+class HealthCheckFailed(ToolFailed):
+    """The tool failed with the arguments that its package gives for trying it."""
+
+    code = "health_check_failed"  # `extra.cause` is the code of the failure itself
+    health = Fault.EXECUTION
+    default_hint = "It is tried again soon; ask its author, or use another tool meanwhile."
+
+
 class NetworkDenied(ToolError):
     """The tool tried to reach a host that it may not."""
 

@@ -238,6 +238,20 @@ class PackageImportForm(PythonSettingsForm):
         return {**asked, "settings": None if is_npm else self.settings or None}
 
 
+class ManifestForm(forms.Form):
+    """A package.json to be judged."""
+
+    manifest = forms.CharField(
+        label="package.json",
+        strip=False,
+        widget=forms.Textarea(
+            attrs={"rows": 18, "class": "code-input", "spellcheck": "false", "autocomplete": "off"}
+        ),
+        help_text="The whole file, or what stands under “tpmjs” in it. Nothing of it is kept.",
+        error_messages={"required": "Paste a package.json."},
+    )
+
+
 class PackageHostsForm(forms.Form):
     """Which hosts the tools of a package may reach; `hosts` is cleaned into a list."""
 

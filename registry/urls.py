@@ -3,6 +3,7 @@ from django.urls import path
 from registry.views import (
     api_tools,
     invocations,
+    manifests,
     mcp,
     mending,
     network,
@@ -27,6 +28,7 @@ urlpatterns = [
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/import/mcp/", mcp.mcp_import, name="mcp_import"),
+    path("packages/validate/", manifests.manifest_validate, name="manifest_validate"),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
     path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),

@@ -9,7 +9,7 @@ from registry.importing.variables import MOST_VARIABLES
 from registry.mcp.settings import VARIABLE
 from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import HealthState
-from registry.models.package import Ecosystem
+from registry.models.package import Ecosystem, Tier
 from registry.models.tool import Visibility
 from registry.search.service import Hit
 from registry.selectors import invocations_inside
@@ -92,6 +92,50 @@ class PackagePatchSerializer(serializers.Serializer[Any]):
     """What is decided of a package: the variables that it may read, added to those it declares."""
 
     env = DeclaredVariableSerializer(many=True, allow_empty=False)
+
+
+class ManifestSerializer(serializers.Serializer[Any]):
+    """A package.json; or what stands under its `tpmjs`, in place of all this."""
+
+    name = serializers.CharField(required=False)
+    tpmjs = serializers.DictField()
+
+
+class JudgedToolSerializer(serializers.Serializer[Any]):
+    """A tool that would come of a manifest; `healthCheck` has the arguments it is called with."""
+
+    name = serializers.CharField()
+    exportName = serializers.CharField()
+    description = serializers.CharField()
+    category = serializers.CharField()
+    inputSchema = serializers.DictField(allow_null=True)
+    outputSchema = serializers.DictField(allow_null=True)
+    aiAgent = serializers.DictField()
+    healthCheck = serializers.DictField(allow_null=True)
+
+
+class JudgedProblemSerializer(ProblemSerializer):
+    """What is wrong with a manifest, and at which line of what was sent."""
+
+    severity = serializers.ChoiceField(choices=["error", "warning", "advice"])
+    line = serializers.IntegerField()
+
+
+class JudgementSerializer(serializers.Serializer[Any]):
+    """What a manifest comes to; it is valid when no problem is an error."""
+
+    valid = serializers.BooleanField()
+    tier = serializers.ChoiceField(choices=Tier.choices, allow_null=True)
+    tierBecause = serializers.ListField(child=serializers.CharField())
+    generation = serializers.ChoiceField(choices=["current", "earlier", "legacy"], allow_null=True)
+    package = serializers.CharField(allow_null=True)
+    category = serializers.CharField()
+    frameworks = serializers.ListField(child=serializers.CharField())
+    env = serializers.ListField(child=serializers.DictField())
+    hosts = serializers.ListField(child=serializers.CharField())
+    tools = JudgedToolSerializer(many=True)
+    problems = JudgedProblemSerializer(many=True)
+    advice = JudgedProblemSerializer(many=True)
 
 
 class PackageRepairSerializer(serializers.Serializer[Any]):

@@ -10,6 +10,7 @@ from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import Fault, RegistryUnreachable, SandboxUnavailable, ToolError
 from registry.importing.checks import CHECKS, asks_upstream
+from registry.importing.declared_checks import try_declared
 from registry.importing.errors import NothingTold
 from registry.importing.schedule import checked, checking, lease_due, not_told
 from registry.models import Package, Tool
@@ -52,7 +53,10 @@ def packages_check(packages: Iterable[Package]) -> Iterator[PackageCheck]:
 
 
 def package_check(package: Package) -> PackageCheck:
-    """Look at a package's tools, set `import_health` of each and plan the next look."""
+    """Look at a package's tools, set the health of each and plan the next look.
+
+    Those that load and whose manifest gives arguments for it are called once; see `try_declared`.
+    """
     tools = list(Tool.objects.filter(package=package, deleted_at=None))
     with checking(package):
         try:
@@ -65,6 +69,12 @@ def package_check(package: Package) -> PackageCheck:
         except ToolError as error:
             wrong = {tool.export_name: error for tool in tools}
     check = _settle(package, tools, wrong)
+    failed = try_declared(package, [tool for tool in tools if tool.export_name in check.healthy])
+    check = PackageCheck(
+        package=package,
+        healthy=tuple(name for name in check.healthy if name not in failed),
+        broken={**check.broken, **failed},
+    )
     checked(package, broken=bool(check.broken))
     return check
 

@@ -57,7 +57,7 @@ def test_everything_a_rich_manifest_says_is_read():
         "type": "object",
         "properties": {
             "url": {"type": "string", "description": "Where"},
-            "mode": {"enum": ["fast", "full"], "default": "fast"},
+            "mode": {"type": "string", "enum": ["fast", "full"], "default": "fast"},
         },
         "required": ["url"],
     }
@@ -142,8 +142,8 @@ def test_parameters_may_already_be_a_json_schema():
         ("string", {"type": "string"}),
         ("string[]", {"type": "array", "items": {"type": "string"}}),
         ("Array<number>", {"type": "array", "items": {"type": "number"}}),
-        ("'markdown' | 'mdx'", {"enum": ["markdown", "mdx"]}),
-        ("\"a|b\" | 'c'", {"enum": ["a|b", "c"]}),
+        ("'markdown' | 'mdx'", {"type": "string", "enum": ["markdown", "mdx"]}),
+        ("\"a|b\" | 'c'", {"type": "string", "enum": ["a|b", "c"]}),
         ("string | undefined", {"type": "string"}),
         ("string | number", {"anyOf": [{"type": "string"}, {"type": "number"}]}),
         (
@@ -151,6 +151,35 @@ def test_parameters_may_already_be_a_json_schema():
             {"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
         ),
         ("Record<string, any>", {"type": "object"}),
+        (
+            "Record<string, number>",
+            {"type": "object", "additionalProperties": {"type": "number"}},
+        ),
+        ("string|null", {"anyOf": [{"type": "string"}, {"type": "null"}]}),
+        (
+            "'a' | 'b' | null",
+            {"anyOf": [{"type": "string", "enum": ["a", "b"]}, {"type": "null"}]},
+        ),
+        ("1 | 2", {"type": "number", "enum": [1, 2]}),
+        ("true | false", {"type": "boolean"}),
+        ("Date", {"type": "string", "format": "date-time"}),
+        ("Promise<string[]>", {"type": "array", "items": {"type": "string"}}),
+        (
+            "{ url: string; depth?: number, tags: ('a' | 'b')[] }",
+            {
+                "type": "object",
+                "properties": {
+                    "url": {"type": "string"},
+                    "depth": {"type": "number"},
+                    "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b"]}},
+                },
+                "required": ["url", "tags"],
+            },
+        ),
+        ("{ when: Something }", {"type": "object"}),
+        ("{" * 20 + "}" * 20, {"type": "object"}),
+        ("(" * 20 + "string" + ")" * 20, {"type": "string"}),
+        ("string" + "[]" * 20, None),
         ("boolean", {"type": "boolean"}),
         ("SomeInterface", None),
         ("", None),
