@@ -1,0 +1,289 @@
+"""Turn a schema of a document into one that stands by itself.
+
+References are put in place, cyclic ones are cut where they come round, and the dialect of 3.0
+(`nullable`, exclusive bounds as flags, `example`) becomes that of JSON Schema 2020-12.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from config.lib.jsontext import size_of
+from config.lib.types import JsonObject, JsonSchema, JsonValue
+from registry.importing.openapi.references import CannotTakeError, References, name_of
+from registry.schemas import check_schema
+
+Side = Literal["request", "response"]
+
+DEPTHS = (12, 8, 5, 3, 2)
+"""Levels of objects and lists that are tried, one after another, until the schema is small."""
+
+LARGEST_SCHEMA = 40_000
+"""Bytes of one inlined schema; a model reads all of it."""
+
+MOST_NODES = 4_000
+
+SCHEMAS = ("additionalProperties", "items", "not", "if", "then", "else", "contains",
+           "propertyNames")  # fmt: skip
+LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
+MAPS = ("properties", "patternProperties", "dependentSchemas")
+KEPT = frozenset(
+    {"type", "title", "description", "default", "enum", "const", "format", "pattern", "minimum",
+     "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+     "minItems", "maxItems", "uniqueItems", "minContains", "maxContains", "minProperties",
+     "maxProperties", "required", "dependentRequired", "deprecated", "examples",
+     "contentEncoding", "contentMediaType"}
+)  # fmt: skip
+KINDS: dict[str, type | tuple[type, ...]] = {
+    "string": str,
+    "integer": int,
+    "number": (int, float),
+    "boolean": bool,
+    "array": list,
+    "object": dict,
+    "null": type(None),
+}
+PATTERNS = frozenset({"pattern", "patternProperties"})
+NULL: JsonObject = {"type": "null"}
+
+
+class _TooLargeError(Exception):
+    """This depth gives too much."""
+
+
+@dataclass
+class _Bounds:
+    side: Side
+    depth: int
+    patterns: bool
+    nodes: int = 0
+    cut: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inlined:
+    """A schema that stands by itself, and what of the document's is not in it."""
+
+    schema: JsonSchema
+    notes: tuple[str, ...] = ()
+
+
+class Inliner:
+    """Inlines the schemas of one document."""
+
+    def __init__(self, references: References, *, is_30: bool) -> None:
+        self._references = references
+        self._is_30 = is_30
+
+    def inlined(self, schema: JsonValue, path: str, side: Side) -> Inlined:
+        """Return `schema` (at the place `path`) without references, deep parts cut if need be.
+
+        Raises CannotTakeError where a reference leads nowhere, or what is left is no JSON Schema.
+        """
+        for depth in DEPTHS:
+            bounds = _Bounds(side, depth, patterns=True)
+            try:
+                made = self._schema(schema, path, bounds, ())
+            except _TooLargeError:
+                continue
+            if size_of(made) <= LARGEST_SCHEMA:
+                return self._checked(made, schema, path, bounds)
+        raise CannotTakeError(path, "Its schema is too large, even without its deeper parts.")
+
+    def _checked(
+        self, made: JsonSchema, schema: JsonValue, path: str, bounds: _Bounds
+    ) -> Inlined:
+        notes = [f"Deeper parts of {', '.join(sorted(bounds.cut)[:5])} are left out."] * bool(
+            bounds.cut
+        )
+        if problems := check_schema(_object_around(made)):
+            made = self._schema(schema, path, _Bounds(bounds.side, bounds.depth, False), ())
+            notes.append("Patterns that cannot be checked are left out.")
+            problems = check_schema(_object_around(made))
+        if problems:
+            inner = problems[0].path.removeprefix("$.properties.value").removeprefix("$")
+            raise CannotTakeError(f"{path}{inner}", problems[0].message)
+        return Inlined(schema=made, notes=tuple(notes))
+
+    def _schema(
+        self, schema: JsonValue, path: str, bounds: _Bounds, stack: tuple[str, ...]
+    ) -> Any:
+        bounds.nodes += 1
+        if bounds.nodes > MOST_NODES:
+            raise _TooLargeError
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, dict):
+            raise CannotTakeError(path, "A schema must be an object.")
+        if "$ref" in schema:
+            return self._reference(schema, path, bounds, stack)
+        made: JsonObject = {key: value for key, value in schema.items() if _usable(key, schema)}
+        if not bounds.patterns:
+            made.pop("pattern", None)
+        if stack.count("") >= bounds.depth and _has_inside(schema):
+            bounds.cut.add(_told(schema, stack))
+            return _stub(made, "Deeper parts are left out here; any value is accepted.")
+        deeper = (*stack, "")
+        for key in SCHEMAS:
+            if key in schema:
+                made[key] = self._schema(schema[key], f"{path}.{key}", bounds, deeper)
+        for key in LISTS:
+            if isinstance(schema.get(key), list):
+                same = stack if key != "prefixItems" else deeper
+                made[key] = [
+                    self._schema(inner, f"{path}.{key}[{index}]", bounds, same)
+                    for index, inner in enumerate(schema[key])
+                ]
+        for key in MAPS:
+            if isinstance(schema.get(key), dict) and (bounds.patterns or key not in PATTERNS):
+                made[key] = self._members(schema[key], f"{path}.{key}", bounds, deeper)
+        _drop_hidden(made, self._hidden(schema, path, bounds.side))
+        if self._is_30:
+            made = _modern(made, schema)
+        return merged(made)
+
+    def _members(
+        self, members: JsonObject, path: str, bounds: _Bounds, stack: tuple[str, ...]
+    ) -> JsonObject:
+        return {
+            name: self._schema(inner, f"{path}.{name}", bounds, stack)
+            for name, inner in members.items()
+        }
+
+    def _reference(
+        self, schema: JsonObject, path: str, bounds: _Bounds, stack: tuple[str, ...]
+    ) -> Any:
+        reference = schema["$ref"]
+        target = self._references.target(reference, path)
+        name = name_of(reference)
+        if reference in stack:
+            bounds.cut.add(name)
+            kind = target.get("type") if isinstance(target, dict) else None
+            made = {"type": kind} if isinstance(kind, str) else {}
+            return _stub(made, f"Another “{name}”, which holds itself; it is not described again.")
+        made = self._schema(target, path, bounds, (*stack, reference))
+        beside = {key: value for key, value in schema.items() if key in ("description", "title")}
+        beside |= {key: schema[key] for key in ("default", "deprecated") if key in schema}
+        if isinstance(made, dict):
+            made = {**made, **beside}
+        if self._is_30 and schema.get("nullable") is True and isinstance(made, dict):
+            made = {"anyOf": [made, NULL]}
+        return made
+
+    def _hidden(self, schema: JsonObject, path: str, side: Side) -> set[str]:
+        """Return the properties that this side does not have: readOnly or writeOnly ones."""
+        flag = "readOnly" if side == "request" else "writeOnly"
+        properties = schema.get("properties")
+        hidden = set()
+        for name, inner in properties.items() if isinstance(properties, dict) else ():
+            if not isinstance(inner, dict):
+                continue
+            if inner.get(flag) is True or (
+                "$ref" in inner
+                and self._references.followed(inner, f"{path}.properties.{name}").get(flag) is True
+            ):
+                hidden.add(name)
+        return hidden
+
+
+def merged(schema: JsonSchema) -> JsonSchema:
+    """Return a schema whose `allOf` only adds properties as one object."""
+    parts = schema.get("allOf")
+    rest = {key: value for key, value in schema.items() if key != "allOf"}
+    if not isinstance(parts, list) or not parts:
+        return rest if parts == [] else schema
+    if len(parts) == 1 and isinstance(parts[0], dict) and not set(rest) & set(parts[0]):
+        return {**parts[0], **rest}
+    if not all(_only_adds(part) for part in (*parts, rest)):
+        return schema
+    result: JsonObject = {"type": "object"}
+    properties: JsonObject = {}
+    required: list[str] = []
+    for part in (*parts, rest):
+        for name, inner in part.get("properties", {}).items():
+            if name in properties and properties[name] != inner:
+                inner = {"allOf": [properties[name], inner]}
+            properties[name] = inner
+        required += part.get("required", [])
+    for key in ("title", "description"):
+        if told := rest.get(key) or next((p[key] for p in reversed(parts) if p.get(key)), None):
+            result[key] = told
+    result["properties"] = properties
+    if required:
+        result["required"] = list(dict.fromkeys(required))
+    return result
+
+
+def _only_adds(part: JsonValue) -> bool:
+    if not isinstance(part, dict) or part.get("type", "object") != "object":
+        return False
+    fits = isinstance(part.get("properties", {}), dict) and isinstance(
+        part.get("required", []), list
+    )
+    return fits and not set(part) - {
+        "type", "properties", "required", "title", "description", "examples", "deprecated"
+    }  # fmt: skip
+
+
+def _modern(made: JsonObject, schema: JsonObject) -> JsonObject:
+    """Say in JSON Schema 2020-12 what 3.0 says in its own words."""
+    for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(made.get(flag), bool):
+            if made.pop(flag) and bound in made:
+                made[flag] = made.pop(bound)
+    if "example" in schema and "examples" not in made:
+        made["examples"] = [schema["example"]]
+    if schema.get("nullable") is not True:
+        return made
+    if isinstance(made.get("enum"), list) and None not in made["enum"]:
+        made["enum"] = [*made["enum"], None]
+    if isinstance(made.get("type"), str):
+        made["type"] = [made["type"], "null"]
+    elif any(key in made for key in LISTS):
+        return {"anyOf": [made, NULL]}
+    return made
+
+
+def _drop_hidden(made: JsonObject, hidden: set[str]) -> None:
+    if not hidden:
+        return
+    made["properties"] = {k: v for k, v in made["properties"].items() if k not in hidden}
+    if isinstance(made.get("required"), list):
+        made["required"] = [name for name in made["required"] if name not in hidden]
+
+
+def _usable(key: str, schema: JsonObject) -> bool:
+    """Leave out what many documents write that is no JSON Schema, such as `required: true`."""
+    value = schema[key]
+    match key:
+        case "type":
+            named = value if isinstance(value, list) else [value]
+            return bool(named) and all(isinstance(kind, str) and kind in KINDS for kind in named)
+        case "required" | "enum" | "examples":
+            return isinstance(value, list)
+        case "default":
+            expected = KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
+            return expected is None or isinstance(value, expected)
+        case "title" | "description" | "format" | "pattern":
+            return isinstance(value, str)
+    return key in KEPT
+
+
+def _stub(made: JsonObject, note: str) -> JsonObject:
+    told = made.get("description")
+    kept = {key: made[key] for key in ("type", "title") if key in made}
+    return {**kept, "description": f"{told} ({note})" if told else note}
+
+
+def _has_inside(schema: JsonObject) -> bool:
+    return any(key in schema for key in (*SCHEMAS, *MAPS, "prefixItems"))
+
+
+def _told(schema: JsonObject, stack: tuple[str, ...]) -> str:
+    named = [name_of(step) for step in stack if step]
+    return str(schema.get("title") or (named[-1] if named else "the schema"))[:80]
+
+
+def _object_around(schema: JsonSchema) -> JsonSchema:
+    """Return an object schema with this one inside, as a tool's input is checked."""
+    return {"type": "object", "properties": {"value": schema}}
+
