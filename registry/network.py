@@ -12,6 +12,7 @@ from config.lib.types import JsonValue
 from registry.errors import NetworkDenied
 from registry.manifest import FIELD
 from registry.models import Invocation, Package
+from registry.models.package import Ecosystem
 
 MOST_ASKED = 20
 LATELY = timedelta(days=30)
@@ -31,9 +32,12 @@ class Denied:
 def hosts_asked(package: Package) -> list[str]:
     """Return the hosts that the manifest asks for (`tpmjs.hosts`) and that are not allowed.
 
-    Nothing is allowed by asking. What is no pattern is left out.
+    An OpenAPI document asks for its servers. Nothing is allowed by asking. What is no pattern is
+    left out.
     """
-    declared = package.manifest.get(FIELD) if isinstance(package.manifest, dict) else None
+    declared = package.manifest if isinstance(package.manifest, dict) else {}
+    if package.ecosystem != Ecosystem.OPENAPI:
+        declared = declared.get(FIELD)
     asked = declared.get("hosts") if isinstance(declared, dict) else None
     found = [_pattern(item) for item in (asked if isinstance(asked, list) else [])[:MOST_ASKED]]
     names = dict.fromkeys(str(pattern) for pattern in found if pattern)

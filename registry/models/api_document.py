@@ -28,6 +28,13 @@ class ApiDocument(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["digest", "url", "filename", "added_by"],
+                name="api_document_once",
+                nulls_distinct=False,
+            )
+        ]
         indexes = [models.Index(fields=["created_at"], name="api_document_time")]
 
     def __str__(self) -> str:
