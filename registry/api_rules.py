@@ -158,20 +158,21 @@ def _authorizes(auth: Auth | None) -> bool:
 def _auth_problems(
     definition: ApiDefinition, auth: Auth | None, place: str
 ) -> Iterator[ApiProblem]:
+    named = f"{place}.username", f"{place}.name"
     match auth:
-        case BasicAuth(username=username, username_env=named):
-            if bool(username) == bool(named):
-                yield _at(f"{place}.username", "Write the user name, or name the variable that has it.")
+        case BasicAuth(username=username, username_env=variable):
+            if bool(username) == bool(variable):
+                yield _at(named[0], "Write the user name, or name the variable that has it.")
             elif ":" in username or not PRINTABLE.fullmatch(username):
-                yield _at(f"{place}.username", "A user name holds no colon and no control character.")
+                yield _at(named[0], "A user name holds no colon and no control character.")
         case HeaderAuth(name=name):
             if name.lower() in SET_BY_CLIENT:
-                yield _at(f"{place}.name", f"{name} is set when the request is sent.")
+                yield _at(named[1], f"{name} is set when the request is sent.")
             elif name.lower() in {key.lower() for key in definition.headers}:
-                yield _at(f"{place}.name", f"{name} stands among the headers too; leave it out there.")
+                yield _at(named[1], f"{name} stands among the headers too; leave it out there.")
         case QueryAuth(name=name):
             if name in definition.query:
-                yield _at(f"{place}.name", f"“{name}” stands among the query parameters too.")
+                yield _at(named[1], f"“{name}” stands among the query parameters too.")
 
 
 def _template_problems(place: str, text: str, schema: JsonSchema) -> Iterator[ApiProblem]:

@@ -10,7 +10,7 @@ from django.db.models.fields.json import KT
 from django.utils import timezone
 
 from config.lib.errors import InvalidInput, NotFound
-from config.lib.jsontext import clean_text
+from config.lib.jsontext import clean_text, storable
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import UpstreamError
 from registry.importing.access import reviews_packages
@@ -19,6 +19,7 @@ from registry.importing.openapi.document import (
     checked_document,
     read_document,
 )
+from registry.importing.openapi.overview import overview_of
 from registry.importing.openapi.servers import server_problem
 from registry.models import ApiDocument, ImportJob, Package
 from registry.models.job import OPEN
@@ -74,6 +75,7 @@ def document_keep(
         defaults={
             "title": " ".join(document["info"]["title"].split())[:200],
             "content": canonical_json(document),
+            "overview": storable(overview_of(document, url)),
             "created_at": timezone.now(),
         },
     )
@@ -92,7 +94,9 @@ def document_for(user: User, document_id: object) -> ApiDocument:
     """Return a document that a person sent; one of somebody else's only for reviewers."""
     found = ApiDocument.objects.filter(pk=document_id).first()
     if found is None or (found.added_by_id != user.pk and not reviews_packages(user)):
-        raise NotFound("There is no such OpenAPI document, or it was cleared away.", "Send it again.")
+        raise NotFound(
+            "There is no such OpenAPI document, or it was cleared away.", "Send it again."
+        )
     return found
 
 
@@ -104,7 +108,9 @@ def checked_url(url: str) -> str:
     except ValueError:
         plain = url
     if problem := server_problem(plain):
-        raise InvalidInput(problem, "Write the document's address, such as https://host/openapi.json.")
+        raise InvalidInput(
+            problem, "Write the document's address, such as https://host/openapi.json."
+        )
     return url.partition("#")[0]
 
 

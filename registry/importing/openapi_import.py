@@ -132,13 +132,17 @@ def _save(read: _Read, user: User | None) -> Imported:
         package.review_status = status_after_change(package, user)
     package.save()
     _allow_hosts(package, [host for host in read.hosts if host not in hosts_before], user)
-    report = [_write_tool(known.get(tool.operation.key), package, tool, user) for tool in read.tools]
+    report = [
+        _write_tool(known.get(tool.operation.key), package, tool, user) for tool in read.tools
+    ]
     report += [_refused(operation, error) for operation, error in read.refused]
     for entry in read.gone:
         report.append(_line(entry, "missing", "The document does not have it (any more)."))
     keep = {tool.operation.key for tool in read.tools}
     for gone in tools_retire(package, keep=keep):
-        report.append({**_line(gone.export_name, "removed", _removal(gone, read)), "tool": str(gone.pk)})
+        report.append(
+            {**_line(gone.export_name, "removed", _removal(gone, read)), "tool": str(gone.pk)}
+        )
     return Imported(package=package, report=report)
 
 
@@ -150,7 +154,11 @@ def _write_package(package: Package, read: _Read) -> None:
     package.env = list(read.variables.values())
     package.tier = Tier.RICH
     package.settings = {
-        **{key: value for key, value in (("url", document.url), ("file", document.filename)) if value},
+        **{
+            key: value
+            for key, value in (("url", document.url), ("file", document.filename))
+            if value
+        },
         "digest": document.digest,
         "server": read.settings["server"],
         "selection": read.settings["selection"],
@@ -184,7 +192,10 @@ def _identity(package: Package) -> str:
     tools = Tool.objects.filter(package=package, deleted_at=None)
     return _digest(
         package,
-        {tool.export_name: [tool.description, tool.input_schema, tool.definition] for tool in tools},
+        {
+            tool.export_name: [tool.description, tool.input_schema, tool.definition]
+            for tool in tools
+        },
     )
 
 

@@ -18,6 +18,10 @@ class ApiDocument(models.Model):
     url = models.CharField(max_length=2000, blank=True, help_text="Empty: a file.")
     filename = models.CharField(max_length=200, blank=True)
     content = models.TextField(help_text="The document, as canonical JSON.")
+    overview = models.JSONField(
+        default=list,
+        help_text="Its operations: [{key, method, path, title, summary, tag, deprecated, problem}].",
+    )
     added_by = models.ForeignKey(
         configuration.AUTH_USER_MODEL,
         null=True,

@@ -61,7 +61,8 @@ def checked_document(data: JsonValue) -> JsonObject:
             f"It has {found:,} operations; at most {MOST_OPERATIONS:,} fit. "
             "Split the document, for example by tag.",
         )
-    return document
+    found_document: JsonObject = document
+    return found_document
 
 
 def operations_in(document: JsonObject) -> Iterator[tuple[str, str]]:
@@ -151,7 +152,7 @@ def _frame_problems(document: JsonValue) -> Iterator[DocumentProblem]:
         return
     version = document.get("openapi")
     if version is None:
-        yield DocumentProblem("$.openapi", "This is missing; it says which version it is written in.")
+        yield DocumentProblem("$.openapi", "This must say the version of OpenAPI, as text.")
     elif not isinstance(version, str) or not _VERSION.fullmatch(version):
         yield DocumentProblem(
             "$.openapi", f"Version “{str(version)[:20]}” is not known here. Known: 3.0 and 3.1."

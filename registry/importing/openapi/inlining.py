@@ -89,9 +89,7 @@ class Inliner:
                 return self._checked(made, schema, path, bounds)
         raise CannotTakeError(path, "Its schema is too large, even without its deeper parts.")
 
-    def _checked(
-        self, made: JsonSchema, schema: JsonValue, path: str, bounds: _Bounds
-    ) -> Inlined:
+    def _checked(self, made: JsonSchema, schema: JsonValue, path: str, bounds: _Bounds) -> Inlined:
         notes = [f"Deeper parts of {', '.join(sorted(bounds.cut)[:5])} are left out."] * bool(
             bounds.cut
         )
@@ -104,9 +102,7 @@ class Inliner:
             raise CannotTakeError(f"{path}{inner}", problems[0].message)
         return Inlined(schema=made, notes=tuple(notes))
 
-    def _schema(
-        self, schema: JsonValue, path: str, bounds: _Bounds, stack: tuple[str, ...]
-    ) -> Any:
+    def _schema(self, schema: JsonValue, path: str, bounds: _Bounds, stack: tuple[str, ...]) -> Any:
         bounds.nodes += 1
         if bounds.nodes > MOST_NODES:
             raise _TooLargeError
@@ -122,24 +118,32 @@ class Inliner:
         if stack.count("") >= bounds.depth and _has_inside(schema):
             bounds.cut.add(_told(schema, stack))
             return _stub(made, "Deeper parts are left out here; any value is accepted.")
+        made |= self._parts(schema, path, bounds, stack)
+        _drop_hidden(made, self._hidden(schema, path, bounds.side))
+        if self._is_30:
+            made = _modern(made, schema)
+        return merged(made)
+
+    def _parts(
+        self, schema: JsonObject, path: str, bounds: _Bounds, stack: tuple[str, ...]
+    ) -> JsonObject:
+        """Return the schemas within a schema; alternatives are no deeper than it is."""
         deeper = (*stack, "")
+        made: JsonObject = {}
         for key in SCHEMAS:
             if key in schema:
                 made[key] = self._schema(schema[key], f"{path}.{key}", bounds, deeper)
         for key in LISTS:
             if isinstance(schema.get(key), list):
-                same = stack if key != "prefixItems" else deeper
+                below = deeper if key == "prefixItems" else stack
                 made[key] = [
-                    self._schema(inner, f"{path}.{key}[{index}]", bounds, same)
+                    self._schema(inner, f"{path}.{key}[{index}]", bounds, below)
                     for index, inner in enumerate(schema[key])
                 ]
         for key in MAPS:
             if isinstance(schema.get(key), dict) and (bounds.patterns or key not in PATTERNS):
                 made[key] = self._members(schema[key], f"{path}.{key}", bounds, deeper)
-        _drop_hidden(made, self._hidden(schema, path, bounds.side))
-        if self._is_30:
-            made = _modern(made, schema)
-        return merged(made)
+        return made
 
     def _members(
         self, members: JsonObject, path: str, bounds: _Bounds, stack: tuple[str, ...]
@@ -158,16 +162,17 @@ class Inliner:
         if reference in stack:
             bounds.cut.add(name)
             kind = target.get("type") if isinstance(target, dict) else None
-            made = {"type": kind} if isinstance(kind, str) else {}
+            made: JsonObject = {"type": kind} if isinstance(kind, str) else {}
             return _stub(made, f"Another “{name}”, which holds itself; it is not described again.")
-        made = self._schema(target, path, bounds, (*stack, reference))
+        inlined = self._schema(target, path, bounds, (*stack, reference))
         beside = {key: value for key, value in schema.items() if key in ("description", "title")}
         beside |= {key: schema[key] for key in ("default", "deprecated") if key in schema}
-        if isinstance(made, dict):
-            made = {**made, **beside}
-        if self._is_30 and schema.get("nullable") is True and isinstance(made, dict):
-            made = {"anyOf": [made, NULL]}
-        return made
+        if not isinstance(inlined, dict):
+            return inlined
+        inlined = {**inlined, **beside}
+        if self._is_30 and schema.get("nullable") is True:
+            return {"anyOf": [inlined, NULL]}
+        return inlined
 
     def _hidden(self, schema: JsonObject, path: str, side: Side) -> set[str]:
         """Return the properties that this side does not have: readOnly or writeOnly ones."""
@@ -201,8 +206,9 @@ def merged(schema: JsonSchema) -> JsonSchema:
     for part in (*parts, rest):
         for name, inner in part.get("properties", {}).items():
             if name in properties and properties[name] != inner:
-                inner = {"allOf": [properties[name], inner]}
-            properties[name] = inner
+                properties[name] = {"allOf": [properties[name], inner]}
+            else:
+                properties[name] = inner
         required += part.get("required", [])
     for key in ("title", "description"):
         if told := rest.get(key) or next((p[key] for p in reversed(parts) if p.get(key)), None):
@@ -227,9 +233,8 @@ def _only_adds(part: JsonValue) -> bool:
 def _modern(made: JsonObject, schema: JsonObject) -> JsonObject:
     """Say in JSON Schema 2020-12 what 3.0 says in its own words."""
     for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(made.get(flag), bool):
-            if made.pop(flag) and bound in made:
-                made[flag] = made.pop(bound)
+        if isinstance(made.get(flag), bool) and made.pop(flag) and bound in made:
+            made[flag] = made.pop(bound)
     if "example" in schema and "examples" not in made:
         made["examples"] = [schema["example"]]
     if schema.get("nullable") is not True:
@@ -270,7 +275,7 @@ def _usable(key: str, schema: JsonObject) -> bool:
 
 def _stub(made: JsonObject, note: str) -> JsonObject:
     told = made.get("description")
-    kept = {key: made[key] for key in ("type", "title") if key in made}
+    kept: JsonObject = {key: made[key] for key in ("type", "title") if key in made}
     return {**kept, "description": f"{told} ({note})" if told else note}
 
 
@@ -286,4 +291,3 @@ def _told(schema: JsonObject, stack: tuple[str, ...]) -> str:
 def _object_around(schema: JsonSchema) -> JsonSchema:
     """Return an object schema with this one inside, as a tool's input is checked."""
     return {"type": "object", "properties": {"value": schema}}
-

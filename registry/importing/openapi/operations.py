@@ -12,7 +12,7 @@ from registry.importing.openapi.bodies import Bodies
 from registry.importing.openapi.document import operations_in, place
 from registry.importing.openapi.inlining import Inliner
 from registry.importing.openapi.naming import title_from, tool_name
-from registry.importing.openapi.parameters import Inputs, Parameters, path_of
+from registry.importing.openapi.parameters import Parameters, path_of
 from registry.importing.openapi.references import CannotTakeError, References
 from registry.importing.openapi.security import Security
 from registry.importing.openapi.servers import first_server, server_problem
@@ -132,9 +132,7 @@ class Catalogue:
             listed.append(self._operation(path, method, operation_id if is_named else "", names))
         return listed
 
-    def _operation(
-        self, path: str, method: str, operation_id: str, names: set[str]
-    ) -> Operation:
+    def _operation(self, path: str, method: str, operation_id: str, names: set[str]) -> Operation:
         where = place("paths", path, method)
         try:
             item = self._references.followed(self._document["paths"][path], where)

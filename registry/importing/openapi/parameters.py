@@ -22,7 +22,7 @@ DELIMITERS = {"form": ",", "simple": ",", "spaceDelimited": " ", "pipeDelimited"
 class Inputs:
     """What an operation takes so far, and the request that its arguments make."""
 
-    properties: JsonObject = field(default_factory=dict)
+    properties: dict[str, JsonSchema] = field(default_factory=dict)
     required: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)
     path: dict[str, str] = field(default_factory=dict)
@@ -189,7 +189,7 @@ def path_of(path: str, templates: Mapping[str, str], place: str) -> str:
 
 
 def json_text(argument: str) -> str:
-    """Return the template that sends an argument as JSON text, and nothing where it is not given."""
+    """Return the template that sends an argument as JSON text, nothing where there is none."""
     return f"{{{{ [args.{argument}][?@ != `null`].to_string(@) | [0] }}}}"
 
 

@@ -63,9 +63,7 @@ class Security:
             parts["moreAuth"] = auths[1:]
         if optional:
             parts["signInOptional"] = True
-        secured = {
-            (auth["type"], auth["name"].lower()) for auth in auths if "name" in auth
-        }
+        secured = {(auth["type"], auth["name"].lower()) for auth in auths if "name" in auth}
         return SignIn(parts=parts, secured=frozenset(secured))
 
     def _schemes(self) -> JsonObject:
@@ -75,7 +73,9 @@ class Security:
 
     def _scheme(self, name: str, path: str) -> JsonObject:
         if name not in self._schemes():
-            raise CannotTakeError(path, f"The security scheme “{name[:80]}” is not in the document.")
+            raise CannotTakeError(
+                path, f"The security scheme “{name[:80]}” is not in the document."
+            )
         if name not in self._known:
             self._auth(name)  # raises what is wrong with it
         return self._known[name]
@@ -84,7 +84,9 @@ class Security:
         path = place("components", "securitySchemes", name)
         scheme = self._references.followed(self._schemes()[name], path)
         described = scheme.get("description")
-        told = " ".join(described.split())[:LONGEST_DESCRIPTION] if isinstance(described, str) else ""
+        told = (
+            " ".join(described.split())[:LONGEST_DESCRIPTION] if isinstance(described, str) else ""
+        )
         match scheme.get("type"):
             case "apiKey":
                 return self._api_key(name, scheme, path, told)
