@@ -35,9 +35,8 @@ def hosts_asked(package: Package) -> list[str]:
     An OpenAPI document asks for its servers. Nothing is allowed by asking. What is no pattern is
     left out.
     """
-    declared = package.manifest if isinstance(package.manifest, dict) else {}
-    if package.ecosystem != Ecosystem.OPENAPI:
-        declared = declared.get(FIELD)
+    manifest = package.manifest if isinstance(package.manifest, dict) else {}
+    declared = manifest if package.ecosystem == Ecosystem.OPENAPI else manifest.get(FIELD)
     asked = declared.get("hosts") if isinstance(declared, dict) else None
     found = [_pattern(item) for item in (asked if isinstance(asked, list) else [])[:MOST_ASKED]]
     names = dict.fromkeys(str(pattern) for pattern in found if pattern)

@@ -5,9 +5,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from config.lib.types import JsonObject
-from registry.importing.access import may_change
+from registry.importing.access import may_change, reviews_packages
 from registry.importing.openapi.naming import slug
 from registry.importing.openapi.servers import server_problem, servers_of
 from registry.importing.openapi_requests import ALL
@@ -117,8 +118,20 @@ def servers_offered(document: ApiDocument) -> list[str]:
 
 
 def package_before(document: ApiDocument, user: User) -> Package | None:
-    """Return the package that this person may renew by the document: of its address or title."""
-    packages = Package.objects.filter(ecosystem=Ecosystem.OPENAPI)
-    by_url = packages.filter(settings__url=document.url).first() if document.url else None
-    found = by_url or packages.filter(name=slug(document.title)).first()
-    return found if found is not None and may_change(found, user) else None
+    """Return the package that this person may renew by the document, the newest one.
+
+    It was made of this very document, of one at the same address, or has the name of its title.
+    """
+    same = Q(settings__digest=document.digest) | Q(name=slug(document.title))
+    if document.url:
+        same |= Q(settings__url=document.url)
+    packages = Package.objects.filter(same, ecosystem=Ecosystem.OPENAPI).order_by("-updated_at")
+    return next((package for package in packages if may_change(package, user)), None)
+
+
+def document_of(package: Package, user: User) -> ApiDocument | None:
+    """Return the document that a package was made of, for those who may choose from it again."""
+    found = ApiDocument.objects.filter(digest=package.settings.get("digest", ""))
+    if not reviews_packages(user):
+        found = found.filter(added_by=user)
+    return found.order_by("-created_at").first() if may_change(package, user) else None

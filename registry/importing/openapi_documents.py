@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from urllib.parse import urlsplit
+from uuid import UUID
 
 import httpx
 from django.contrib.auth.models import User
@@ -90,7 +91,7 @@ def document_by_digest(digest: str) -> ApiDocument:
     return found
 
 
-def document_for(user: User, document_id: object) -> ApiDocument:
+def document_for(user: User, document_id: UUID) -> ApiDocument:
     """Return a document that a person sent; one of somebody else's only for reviewers."""
     found = ApiDocument.objects.filter(pk=document_id).first()
     if found is None or (found.added_by_id != user.pk and not reviews_packages(user)):

@@ -97,7 +97,7 @@ def checked_server(server: JsonValue) -> str:
 
 def _again(before: JsonObject) -> JsonObject:
     """Return the request that a package was made by: an address is asked for what is there now."""
-    kept = {key: before[key] for key in ("selection", "server") if key in before}
+    kept: JsonObject = {key: before[key] for key in ("selection", "server") if key in before}
     source = "url" if before.get("url") else "digest"
     return {**kept, source: before[source]} if before.get(source) else kept
 

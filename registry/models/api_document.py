@@ -20,7 +20,7 @@ class ApiDocument(models.Model):
     content = models.TextField(help_text="The document, as canonical JSON.")
     overview = models.JSONField(
         default=list,
-        help_text="Its operations: [{key, method, path, title, summary, tag, deprecated, problem}].",
+        help_text="[{key, method, path, title, summary, tag, deprecated, problem}].",
     )
     added_by = models.ForeignKey(
         configuration.AUTH_USER_MODEL,

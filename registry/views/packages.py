@@ -15,6 +15,7 @@ from registry.forms import PackageImportForm, PythonSettingsForm
 from registry.importing.access import may_change, require_may_change, reviews_packages
 from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
 from registry.importing.jobs import IMPORTERS, import_again, import_request
+from registry.importing.openapi_choosing import document_of
 from registry.importing.python import NOT_OFFERED
 from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
@@ -85,6 +86,7 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "findings": [item for item in package.findings if item["code"] != NOT_OFFERED],
         "server": package.settings if package.ecosystem == Ecosystem.MCP else None,
         "api": package.settings if package.ecosystem == Ecosystem.OPENAPI else None,
+        "api_document": document_of(package, request.user),
         "has_settings": package.ecosystem in PYTHON,
         "settings": pretty(package.settings) if package.settings else "",
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],

@@ -142,6 +142,7 @@ def _is_binary(schema: JsonValue) -> bool:
 def _parts(schema: JsonValue) -> Iterator[JsonObject]:
     if isinstance(schema, dict):
         yield schema
+        yield from _parts(schema.get("items"))
         for key in ("anyOf", "oneOf"):
             for part in schema.get(key) or ():
                 yield from _parts(part)

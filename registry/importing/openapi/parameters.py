@@ -42,7 +42,7 @@ class Inputs:
     @property
     def schema(self) -> JsonSchema:
         """Return the input schema of all arguments."""
-        made: JsonSchema = {"type": "object", "properties": self.properties}
+        made: JsonObject = {"type": "object", "properties": self.properties}
         if self.required:
             made["required"] = self.required
         return {**made, "additionalProperties": False}

@@ -1,7 +1,7 @@
 """Where the requests of a document's operations go."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice, product
 from urllib.parse import urljoin, urlsplit
 
@@ -80,7 +80,11 @@ def _addresses(server: JsonValue, path: str) -> Iterator[str]:
     choices = [_values(variables, name, path) for name in names]
     for values in product(*choices):
         chosen = dict(zip(names, values, strict=True))
-        yield _VARIABLE.sub(lambda match, chosen=chosen: chosen[match[1]], url)
+        yield _VARIABLE.sub(_from(chosen), url)
+
+
+def _from(chosen: Mapping[str, str]) -> Callable[[re.Match[str]], str]:
+    return lambda match: chosen[match[1]]
 
 
 def _values(variables: JsonValue, name: str, path: str) -> list[str]:
