@@ -117,11 +117,10 @@ def checked_url(url: str) -> str:
 
 def _clear() -> None:
     """Drop the old documents that no package was made of and no open import waits for."""
-    packages = Package.objects.filter(
-        ecosystem=Ecosystem.OPENAPI, settings__digest=OuterRef("digest")
-    )
+    refers = {"ecosystem": Ecosystem.OPENAPI, "wanted": OuterRef("digest")}
+    packages = Package.objects.annotate(wanted=KT("settings__digest")).filter(**refers)
     jobs = ImportJob.objects.annotate(wanted=KT("settings__digest")).filter(
-        status__in=OPEN, ecosystem=Ecosystem.OPENAPI, wanted=OuterRef("digest")
+        status__in=OPEN, **refers
     )
     old = ApiDocument.objects.filter(created_at__lt=timezone.now() - KEPT_FOR)
     old.filter(~Exists(packages), ~Exists(jobs)).delete()

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from config.lib.jsontext import size_of
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.importing.openapi.references import CannotTakeError, References, name_of
-from registry.schemas import check_schema
+from registry.schemas import SchemaProblem
 
 Side = Literal["request", "response"]
 
@@ -73,6 +73,7 @@ class Inliner:
     def __init__(self, references: References, *, is_30: bool) -> None:
         self._references = references
         self._is_30 = is_30
+        self._checked_before: dict[str, list[SchemaProblem]] = {}
 
     def inlined(self, schema: JsonValue, path: str, side: Side) -> Inlined:
         """Return `schema` (at the place `path`) without references, deep parts cut if need be.
@@ -93,10 +94,10 @@ class Inliner:
         notes = [f"Deeper parts of {', '.join(sorted(bounds.cut)[:5])} are left out."] * bool(
             bounds.cut
         )
-        if problems := check_schema(_object_around(made)):
+        if problems := self._problems(made):
             made = self._schema(schema, path, _Bounds(bounds.side, bounds.depth, False), ())
             notes.append("Patterns that cannot be checked are left out.")
-            problems = check_schema(_object_around(made))
+            problems = self._problems(made)
         if problems:
             inner = problems[0].path.removeprefix("$.properties.value").removeprefix("$")
             raise CannotTakeError(f"{path}{inner}", problems[0].message)

@@ -239,7 +239,7 @@ def test_importing_again_updates_and_never_doubles(alice: User, web: WebServer) 
         "listPets": "updated",
         "addNote": "unchanged",
         "search": "removed",
-    } | {"search": "removed"}
+    }
     package = Package.objects.get()
     assert package.review_status == ReviewStatus.CANDIDATE
     assert package.settings["selection"] == ["listPets", "addNote", "search"]
