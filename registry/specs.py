@@ -81,12 +81,23 @@ def snapshot_of(tool: Tool) -> JsonObject:
             "version": package.version,
             "integrity": package.integrity,
             "artifact": package.artifact,
-            "env": package.env,
+            "env": _env_of(tool, package),
             **({"settings": loaded} if (loaded := _how_loaded(package)) else {}),
         }
         if package
         else None,
     }
+
+
+def _env_of(tool: Tool, package: Package) -> list[JsonObject]:
+    """Return the package's variables; of an API's only those that this one request signs in with.
+
+    So the tools of an API keep their version while others of it come and go.
+    """
+    if package.ecosystem != Ecosystem.OPENAPI:
+        return list(package.env)
+    own = variables_of(tool.definition or {})
+    return [item for item in package.env if item["name"] in own]
 
 
 def _how_loaded(package: Package) -> JsonObject:

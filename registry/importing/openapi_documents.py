@@ -1,5 +1,6 @@
 """OpenAPI documents as they are kept: fetched or sent, read once, found again by their digest."""
 
+import json
 from datetime import timedelta
 from urllib.parse import urlsplit
 from uuid import UUID
@@ -26,7 +27,7 @@ from registry.models import ApiDocument, ImportJob, Package
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.outbound import Guard, fetch
-from registry.schemas import canonical_digest, canonical_json
+from registry.schemas import canonical_digest
 
 FETCH_SECONDS = 20
 KEPT_FOR = timedelta(days=1)
@@ -75,7 +76,7 @@ def document_keep(
         added_by=user,
         defaults={
             "title": " ".join(document["info"]["title"].split())[:200],
-            "content": canonical_json(document),
+            "content": json.dumps(document, ensure_ascii=False),
             "overview": storable(overview_of(document, url)),
             "created_at": timezone.now(),
         },

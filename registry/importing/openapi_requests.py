@@ -52,7 +52,7 @@ def checked_openapi(
         raise InvalidInput(
             f"settings.{str(unknown[0])[:80]} is not known.", f"Known: {', '.join(KNOWN)}."
         )
-    sources = [key for key in SOURCES if given.get(key)]
+    sources = [key for key in SOURCES if given.get(key) is not None]
     if not sources or {"document"} < set(sources):
         raise InvalidInput(
             "The settings must name one OpenAPI document.",

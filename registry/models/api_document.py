@@ -17,7 +17,7 @@ class ApiDocument(models.Model):
     title = models.CharField(max_length=200)
     url = models.CharField(max_length=2000, blank=True, help_text="Empty: a file.")
     filename = models.CharField(max_length=200, blank=True)
-    content = models.TextField(help_text="The document, as canonical JSON.")
+    content = models.TextField(help_text="The document as JSON, in its own order.")
     overview = models.JSONField(
         default=list,
         help_text="[{key, method, path, title, summary, tag, deprecated, problem}].",

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from config.lib.jsontext import size_of
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.importing.openapi.references import CannotTakeError, References, name_of
-from registry.schemas import SchemaProblem
+from registry.schemas import SchemaProblem, canonical_json, check_schema
 
 Side = Literal["request", "response"]
 
@@ -102,6 +102,13 @@ class Inliner:
             inner = problems[0].path.removeprefix("$.properties.value").removeprefix("$")
             raise CannotTakeError(f"{path}{inner}", problems[0].message)
         return Inlined(schema=made, notes=tuple(notes))
+
+    def _problems(self, schema: JsonSchema) -> list[SchemaProblem]:
+        """Check a schema; many of a document's are alike, so each is looked at once."""
+        text = canonical_json(schema)
+        if text not in self._checked_before:
+            self._checked_before[text] = check_schema(_object_around(schema))
+        return self._checked_before[text]
 
     def _schema(self, schema: JsonValue, path: str, bounds: _Bounds, stack: tuple[str, ...]) -> Any:
         bounds.nodes += 1
