@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import User
 from django.db.models import Q
@@ -18,6 +18,9 @@ from registry.models.package import Ecosystem
 CHOSEN_BY_ITSELF = 20
 """A document of at most so many operations is offered with all of them chosen."""
 
+SHOWN_OPEN = 40
+"""A document of at most so many operations is shown with all of its groups open."""
+
 UNTAGGED = "Other"
 
 
@@ -27,6 +30,7 @@ class Group:
 
     tag: str
     rows: list[JsonObject]
+    is_open: bool
 
     @property
     def usable(self) -> int:
@@ -46,6 +50,8 @@ class Choice:
     document: ApiDocument
     chosen: frozenset[str]
     query: str = ""
+    opened: str = ""
+    """The tag whose operations were last chosen or dropped."""
 
     @property
     def groups(self) -> list[Group]:
@@ -55,7 +61,11 @@ class Choice:
             if self._fits(row):
                 shown = {**row, "chosen": row["key"] in self.chosen}
                 by_tag.setdefault(row["tag"] or UNTAGGED, []).append(shown)
-        return [Group(tag=tag, rows=rows) for tag, rows in by_tag.items()]
+        is_short = bool(self.query) or self.total <= SHOWN_OPEN or len(by_tag) == 1
+        return [
+            Group(tag=tag, rows=rows, is_open=is_short or tag == self.opened)
+            for tag, rows in by_tag.items()
+        ]
 
     @property
     def hidden(self) -> list[str]:
@@ -88,7 +98,7 @@ class Choice:
             chosen = self.chosen | shown
         elif action in ("none", "clear"):
             chosen = self.chosen - shown
-        return Choice(document=self.document, chosen=frozenset(chosen), query=self.query)
+        return replace(self, chosen=frozenset(chosen), opened=tag)
 
     def _fits(self, row: JsonObject) -> bool:
         told = f"{row['key']} {row['method']} {row['path']} {row['title']} {row['summary']}"

@@ -105,7 +105,9 @@ def _read(name: str, document: ApiDocument, settings: JsonObject, stage: Stage) 
         content=content,
         settings={**settings, "server": server},
         servers=servers,
-        variables={variable: catalogue.security.variables[variable] for variable in used},
+        variables={
+            name: variable for name, variable in catalogue.security.variables.items() if name in used
+        },
         tools=tools,
         refused=refused,
         gone=gone,
