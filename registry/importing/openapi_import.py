@@ -98,16 +98,15 @@ def _read(name: str, document: ApiDocument, settings: JsonObject, stage: Stage) 
             tools.append(catalogue.build(operation))
         except CannotTakeError as error:
             refused.append((operation, error))
-    used = dict.fromkeys(name for tool in tools for name in variables_of(tool.definition))
+    used = {name for tool in tools for name in variables_of(tool.definition)}
+    known = catalogue.security.variables
     return _Read(
         name=name,
         document=document,
         content=content,
         settings={**settings, "server": server},
         servers=servers,
-        variables={
-            name: variable for name, variable in catalogue.security.variables.items() if name in used
-        },
+        variables={name: told for name, told in known.items() if name in used},
         tools=tools,
         refused=refused,
         gone=gone,

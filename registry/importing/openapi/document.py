@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import yaml
@@ -18,6 +18,7 @@ MOST_OPERATIONS = 1_000
 MOST_VALUES = 500_000
 """Values of a document, those that an alias of YAML repeats counted each time."""
 
+MOST_MERGED = 5_000
 DEEPEST = 200
 METHODS = ("get", "put", "post", "delete", "options", "head", "patch", "trace")
 
@@ -25,13 +26,36 @@ _VERSION = re.compile(r"3\.[01]\.\d+\S*")
 
 
 class _Loader(yaml.CSafeLoader):
-    """YAML as JSON knows it: dates stay texts, and no tag makes anything else of a value."""
+    """YAML as JSON knows it: dates, `yes` and `1:30` stay texts, and merges are bounded."""
+
+    def flatten_mapping(self, node: yaml.MappingNode) -> None:
+        """Put in what `<<` names; merges of merges can double at each step."""
+        super().flatten_mapping(node)  # type: ignore[no-untyped-call]
+        if len(node.value) > MOST_MERGED:
+            raise yaml.MarkedYAMLError(
+                problem="too many keys are merged by <<", problem_mark=node.start_mark
+            )
 
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag != "tag:yaml.org,2002:timestamp"]
-    for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-}
+def _scalar(kind: type[int] | type[float]) -> Callable[[yaml.CSafeLoader, yaml.ScalarNode], Any]:
+    return lambda _, node: kind(node.value)
+
+
+_PLAIN: tuple[tuple[str, str, str], ...] = (
+    ("bool", r"true|True|TRUE|false|False|FALSE", "tTfF"),
+    ("int", r"[-+]?(?:0|[1-9][0-9]{0,30})", "-+0123456789"),
+    ("float", r"[-+]?[0-9]{1,30}(?:\.[0-9]{0,30})?(?:[eE][-+]?[0-9]{1,3})?", "-+0123456789"),
+    ("null", r"~|null|Null|NULL|", "~nN"),
+    ("merge", r"<<", "<"),
+)
+_Loader.yaml_implicit_resolvers = {}
+for _tag, _form, _first in _PLAIN:
+    _Loader.add_implicit_resolver(
+        f"tag:yaml.org,2002:{_tag}", re.compile(f"^(?:{_form})$"), [*_first]
+    )
+_Loader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile("^$"), [""])
+_Loader.add_constructor("tag:yaml.org,2002:int", _scalar(int))
+_Loader.add_constructor("tag:yaml.org,2002:float", _scalar(float))
 
 
 def read_document(content: bytes | str) -> JsonObject:

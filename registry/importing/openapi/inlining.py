@@ -21,6 +21,8 @@ LARGEST_SCHEMA = 40_000
 """Bytes of one inlined schema; a model reads all of it."""
 
 MOST_NODES = 4_000
+MOST_STEPS = 40
+"""References, alternatives and levels on the way down to one schema."""
 
 SCHEMAS = ("additionalProperties", "items", "not", "if", "then", "else", "contains",
            "propertyNames")  # fmt: skip
@@ -43,6 +45,7 @@ KINDS: dict[str, type | tuple[type, ...]] = {
     "null": type(None),
 }
 PATTERNS = frozenset({"pattern", "patternProperties"})
+ALTERNATIVE = "|"
 NULL: JsonObject = {"type": "null"}
 
 
@@ -118,6 +121,9 @@ class Inliner:
             return schema
         if not isinstance(schema, dict):
             raise CannotTakeError(path, "A schema must be an object.")
+        if len(stack) > MOST_STEPS:
+            bounds.cut.add(_told(schema, stack))
+            return _stub({}, "Deeper parts are left out here; any value is accepted.")
         if "$ref" in schema:
             return self._reference(schema, path, bounds, stack)
         made: JsonObject = {key: value for key, value in schema.items() if _usable(key, schema)}
@@ -143,7 +149,7 @@ class Inliner:
                 made[key] = self._schema(schema[key], f"{path}.{key}", bounds, deeper)
         for key in LISTS:
             if isinstance(schema.get(key), list):
-                below = deeper if key == "prefixItems" else stack
+                below = deeper if key == "prefixItems" else (*stack, ALTERNATIVE)
                 made[key] = [
                     self._schema(inner, f"{path}.{key}[{index}]", bounds, below)
                     for index, inner in enumerate(schema[key])
@@ -292,7 +298,7 @@ def _has_inside(schema: JsonObject) -> bool:
 
 
 def _told(schema: JsonObject, stack: tuple[str, ...]) -> str:
-    named = [name_of(step) for step in stack if step]
+    named = [name_of(step) for step in stack if step not in ("", ALTERNATIVE)]
     return str(schema.get("title") or (named[-1] if named else "the schema"))[:80]
 
 

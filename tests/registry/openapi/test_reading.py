@@ -174,6 +174,19 @@ def test_references_that_double_at_each_step_end_soon() -> None:
     assert "Deeper parts" in built.notes[0]
 
 
+def test_references_and_alternatives_that_go_on_and_on_are_cut() -> None:
+    chain: Any = {
+        f"S{number}": {"$ref": f"#/components/schemas/S{number + 1}"} for number in range(2_000)
+    }
+    operation = body("application/json", {"$ref": "#/components/schemas/S0"})
+    built = one(operation, method="post", components={"schemas": chain})
+    assert "Deeper parts" in built.input_schema["properties"]["body"]["description"]
+    nested: Any = {"type": "string"}
+    for _ in range(150):
+        nested = {"oneOf": [nested]}
+    assert "Deeper parts" in one(query(nested)).notes[0]
+
+
 def test_bodies_of_every_kind_are_taken() -> None:
     text = one(body("text/csv", {"type": "string"}), method="post").definition["body"]
     assert text == {
@@ -266,6 +279,24 @@ def test_aliases_that_multiply_are_refused() -> None:
         copies = ",".join([f"*a{number - 1}"] * 10)
         lines.append(f"a{number}: &a{number} [{copies}]")
     assert "more than 500,000 values" in problems_in("\n".join(lines))["$"]
+
+
+def test_merges_that_double_are_refused_and_others_are_put_in() -> None:
+    lines = ["a0: &a0 {x: 1, y: 2}"]
+    lines += [f"a{n}: &a{n} {{<<: [*a{n - 1}, *a{n - 1}]}}" for n in range(1, 40)]
+    assert "too many keys are merged by <<" in problems_in("\n".join(lines))["$"]
+    text = (
+        "openapi: 3.0.0\ninfo: {title: T}\nx-a: &a {summary: S}\n"
+        "paths: {/x: {get: {<<: *a, x-b: [yes, 1:30, 2020-01-01, 1.5, 7, ~, true]}}}"
+    )
+    operation = read_document(text)["paths"]["/x"]["get"]
+    assert operation["summary"] == "S"
+    assert operation["x-b"] == ["yes", "1:30", "2020-01-01", 1.5, 7, None, True]
+
+
+@pytest.mark.parametrize("tag", ["int", "float"])
+def test_numbers_in_sixties_are_no_work(tag: str) -> None:
+    assert "cannot be read" in problems_in(f'a: !!{tag} "{"1:" * 1_000_000}1"')["$"]
 
 
 def test_a_document_that_is_too_large_is_refused() -> None:
