@@ -121,7 +121,7 @@ def _page(
     counted: bool = False,
     status: int = 200,
 ) -> HttpResponse:
-    context = {"choice": choice, "form": form, "document": choice.document}
+    context = {"choice": choice, "form": form, "document": choice.document, "counted": counted}
     if wants_fragment(request) and status == 200:  # noqa: PLR2004 - a refusal is a whole page
         template = "registry/_operations_count.html" if counted else "registry/_operations.html"
         return render(request, template, context)

@@ -56,6 +56,7 @@ def test_operations_are_found_chosen_and_imported(
     expect(page.get_by_text("Orders 50 of 50 chosen")).to_have_count(0)
     page.get_by_label("Show invoices 1", exact=False).first.check()
     expect(count).to_have_text("51 of 301 operations chosen")
+    expect(page.get_by_text("Invoices 1 of 27 chosen")).to_be_visible()
     shoot(page, "openapi-found")
     page.get_by_label("Search operations").fill("")
     expect(page.get_by_text("Orders 50 of 50 chosen")).to_be_visible()
