@@ -99,14 +99,14 @@ def _read(name: str, document: ApiDocument, settings: JsonObject, stage: Stage) 
         except CannotTakeError as error:
             refused.append((operation, error))
     used = {name for tool in tools for name in variables_of(tool.definition)}
-    known = catalogue.security.variables
+    declared = catalogue.security.variables
     return _Read(
         name=name,
         document=document,
         content=content,
         settings={**settings, "server": server},
         servers=servers,
-        variables={name: told for name, told in known.items() if name in used},
+        variables={name: told for name, told in declared.items() if name in used},
         tools=tools,
         refused=refused,
         gone=gone,

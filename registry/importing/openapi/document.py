@@ -30,7 +30,7 @@ class _Loader(yaml.CSafeLoader):
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
         """Put in what `<<` names; merges of merges can double at each step."""
-        super().flatten_mapping(node)  # type: ignore[no-untyped-call]
+        super().flatten_mapping(node)
         if len(node.value) > MOST_MERGED:
             raise yaml.MarkedYAMLError(
                 problem="too many keys are merged by <<", problem_mark=node.start_mark

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from config.lib.jsontext import size_of
 from config.lib.types import JsonObject, JsonSchema, JsonValue
+from registry.importing.openapi.dialect import LISTS, NULL, merged, modern, usable
 from registry.importing.openapi.references import CannotTakeError, References, name_of
 from registry.schemas import SchemaProblem, canonical_json, check_schema
 
@@ -26,27 +27,9 @@ MOST_STEPS = 40
 
 SCHEMAS = ("additionalProperties", "items", "not", "if", "then", "else", "contains",
            "propertyNames")  # fmt: skip
-LISTS = ("allOf", "anyOf", "oneOf", "prefixItems")
 MAPS = ("properties", "patternProperties", "dependentSchemas")
-KEPT = frozenset(
-    {"type", "title", "description", "default", "enum", "const", "format", "pattern", "minimum",
-     "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
-     "minItems", "maxItems", "uniqueItems", "minContains", "maxContains", "minProperties",
-     "maxProperties", "required", "dependentRequired", "deprecated", "examples",
-     "contentEncoding", "contentMediaType"}
-)  # fmt: skip
-KINDS: dict[str, type | tuple[type, ...]] = {
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "boolean": bool,
-    "array": list,
-    "object": dict,
-    "null": type(None),
-}
 PATTERNS = frozenset({"pattern", "patternProperties"})
 ALTERNATIVE = "|"
-NULL: JsonObject = {"type": "null"}
 
 
 class _TooLargeError(Exception):
@@ -126,7 +109,7 @@ class Inliner:
             return _stub({}, "Deeper parts are left out here; any value is accepted.")
         if "$ref" in schema:
             return self._reference(schema, path, bounds, stack)
-        made: JsonObject = {key: value for key, value in schema.items() if _usable(key, schema)}
+        made: JsonObject = {key: value for key, value in schema.items() if usable(key, schema)}
         if not bounds.patterns:
             made.pop("pattern", None)
         if stack.count("") >= bounds.depth and _has_inside(schema):
@@ -135,7 +118,7 @@ class Inliner:
         made |= self._parts(schema, path, bounds, stack)
         _drop_hidden(made, self._hidden(schema, path, bounds.side))
         if self._is_30:
-            made = _modern(made, schema)
+            made = modern(made, schema)
         return merged(made)
 
     def _parts(
@@ -204,87 +187,12 @@ class Inliner:
         return hidden
 
 
-def merged(schema: JsonSchema) -> JsonSchema:
-    """Return a schema whose `allOf` only adds properties as one object."""
-    parts = schema.get("allOf")
-    rest = {key: value for key, value in schema.items() if key != "allOf"}
-    if not isinstance(parts, list) or not parts:
-        return rest if parts == [] else schema
-    if len(parts) == 1 and isinstance(parts[0], dict) and not set(rest) & set(parts[0]):
-        return {**parts[0], **rest}
-    if not all(_only_adds(part) for part in (*parts, rest)):
-        return schema
-    result: JsonObject = {"type": "object"}
-    properties: JsonObject = {}
-    required: list[str] = []
-    for part in (*parts, rest):
-        for name, inner in part.get("properties", {}).items():
-            if name in properties and properties[name] != inner:
-                properties[name] = {"allOf": [properties[name], inner]}
-            else:
-                properties[name] = inner
-        required += part.get("required", [])
-    for key in ("title", "description"):
-        if told := rest.get(key) or next((p[key] for p in reversed(parts) if p.get(key)), None):
-            result[key] = told
-    result["properties"] = properties
-    if required:
-        result["required"] = list(dict.fromkeys(required))
-    return result
-
-
-def _only_adds(part: JsonValue) -> bool:
-    if not isinstance(part, dict) or part.get("type", "object") != "object":
-        return False
-    fits = isinstance(part.get("properties", {}), dict) and isinstance(
-        part.get("required", []), list
-    )
-    return fits and not set(part) - {
-        "type", "properties", "required", "title", "description", "examples", "deprecated"
-    }  # fmt: skip
-
-
-def _modern(made: JsonObject, schema: JsonObject) -> JsonObject:
-    """Say in JSON Schema 2020-12 what 3.0 says in its own words."""
-    for bound, flag in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
-        if isinstance(made.get(flag), bool) and made.pop(flag) and bound in made:
-            made[flag] = made.pop(bound)
-    if "example" in schema and "examples" not in made:
-        made["examples"] = [schema["example"]]
-    if schema.get("nullable") is not True:
-        return made
-    if isinstance(made.get("enum"), list) and None not in made["enum"]:
-        made["enum"] = [*made["enum"], None]
-    if isinstance(made.get("type"), str):
-        made["type"] = [made["type"], "null"]
-    elif any(key in made for key in LISTS):
-        return {"anyOf": [made, NULL]}
-    return made
-
-
 def _drop_hidden(made: JsonObject, hidden: set[str]) -> None:
     if not hidden:
         return
     made["properties"] = {k: v for k, v in made["properties"].items() if k not in hidden}
     if isinstance(made.get("required"), list):
         made["required"] = [name for name in made["required"] if name not in hidden]
-
-
-def _usable(key: str, schema: JsonObject) -> bool:
-    """Leave out what many documents write that is no JSON Schema, such as `required: true`."""
-    value = schema[key]
-    match key:
-        case "type":
-            named = value if isinstance(value, list) else [value]
-            return bool(named) and all(isinstance(kind, str) and kind in KINDS for kind in named)
-        case "required" | "enum" | "examples":
-            return isinstance(value, list)
-        case "default":
-            expected = KINDS.get(schema["type"]) if isinstance(schema.get("type"), str) else None
-            return expected is None or isinstance(value, expected)
-        case "title" | "description" | "format" | "pattern":
-            return isinstance(value, str)
-    return key in KEPT
 
 
 def _stub(made: JsonObject, note: str) -> JsonObject:
