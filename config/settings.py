@@ -46,6 +46,7 @@ DEBUG = flag("DEBUG", False)
 ALLOWED_HOSTS = listed("ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]")
 CSRF_TRUSTED_ORIGINS = listed("CSRF_TRUSTED_ORIGINS", "")
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 10_000  # a sequence of 100 steps is one form
+DATA_UPLOAD_MAX_MEMORY_SIZE = 6_000_000  # an OpenAPI document of 5 MB fits into one request
 ROOT_URLCONF = "config.urls"
 ASGI_APPLICATION = "config.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

@@ -68,14 +68,28 @@ class QueryAuth(_Part):
     name: str = Field(min_length=1, max_length=100)
 
 
+class CookieAuth(_Part):
+    """A key in a cookie."""
+
+    type: Literal["cookie"]
+    env: EnvName
+    name: str = Field(pattern=HEADER_NAME)
+
+
 class CallerAuth(_Part):
     """The caller's own token, for services of the same trust domain."""
 
     type: Literal["oauth_caller"]
 
 
+OwnAuth = Annotated[
+    BearerAuth | BasicAuth | HeaderAuth | QueryAuth | CookieAuth, Field(discriminator="type")
+]
+"""A sign-in with values of variables."""
+
 Auth = Annotated[
-    BearerAuth | BasicAuth | HeaderAuth | QueryAuth | CallerAuth, Field(discriminator="type")
+    BearerAuth | BasicAuth | HeaderAuth | QueryAuth | CookieAuth | CallerAuth,
+    Field(discriminator="type"),
 ]
 
 
@@ -103,7 +117,27 @@ class TextBody(_Part):
     )
 
 
-Body = Annotated[JsonBody | FormBody | TextBody, Field(discriminator="type")]
+class MultipartBody(_Part):
+    """Fields as a web form with files sends them; those in `files` are base64 and go as files."""
+
+    type: Literal["multipart"]
+    value: dict[str, str] = Field(max_length=MOST_ENTRIES)
+    files: Annotated[tuple[str, ...], Field(strict=False, max_length=MOST_ENTRIES)] = ()
+
+
+class BinaryBody(_Part):
+    """Bytes; the template gives them as base64."""
+
+    type: Literal["binary"]
+    value: str = Field(max_length=LONGEST_TEMPLATE)
+    content_type: str = Field(
+        default="application/octet-stream", max_length=200, pattern=r"^[\x20-\x7e]+$"
+    )
+
+
+Body = Annotated[
+    JsonBody | FormBody | TextBody | MultipartBody | BinaryBody, Field(discriminator="type")
+]
 
 
 class Response(_Part):
@@ -116,7 +150,11 @@ class Response(_Part):
 
 
 class ApiDefinition(_Part):
-    """One HTTP request."""
+    """One HTTP request.
+
+    `more_auth` are sent beside `auth`; where signing in is optional, a call whose credentials are
+    not all set goes out without.
+    """
 
     method: Literal["GET", "POST", "PUT", "PATCH", "DELETE"] = "GET"
     url: str = Field(min_length=1, max_length=2_000)
@@ -124,6 +162,9 @@ class ApiDefinition(_Part):
     query: dict[str, str] = Field(default_factory=dict, max_length=MOST_ENTRIES)
     body: Body | None = None
     auth: Auth | None = None
+    cookies: dict[str, str] = Field(default_factory=dict, max_length=MOST_ENTRIES)
+    more_auth: Annotated[tuple[OwnAuth, ...], Field(strict=False, max_length=4)] = ()
+    sign_in_optional: bool = False
     response: Response = Field(default_factory=Response)
     max_bytes: int = Field(default=1_000_000, ge=1, le=LARGEST_ANSWER)
     timeout_seconds: int = Field(default=30, ge=1, le=300)
@@ -165,13 +206,19 @@ def parse(data: JsonValue) -> ApiDefinition:
 
 def to_json(definition: ApiDefinition) -> JsonObject:
     """Return the definition as JSON; `parse` takes it back."""
-    return definition.model_dump(mode="json", by_alias=True)
+    told = definition.model_dump(mode="json", by_alias=True)
+    return {key: value for key, value in told.items() if value or key not in SELDOM}
+
+
+SELDOM = frozenset({"cookies", "moreAuth", "signInOptional"})
+"""Parts that are left out where they say nothing."""
 
 
 def variables_of(definition: JsonObject) -> list[str]:
     """Return the names of the variables that a stored definition's sign-in reads."""
-    auth = definition.get("auth") or {}
-    return [auth[key] for key in ("env", "usernameEnv") if auth.get(key)]
+    auths = [definition.get("auth") or {}, *definition.get("moreAuth", ())]
+    named = [auth[key] for auth in auths for key in ("env", "usernameEnv") if auth.get(key)]
+    return list(dict.fromkeys(named))
 
 
 def _problem(error: ErrorDetails) -> ApiProblem:
@@ -183,8 +230,8 @@ def _problem(error: ErrorDetails) -> ApiProblem:
 
 
 _TAGS_AT: dict[tuple[int | str, ...], tuple[str, ...]] = {
-    ("auth",): ("bearer", "basic", "header", "query", "oauth_caller"),
-    ("body",): ("json", "form", "text"),
+    ("auth",): ("bearer", "basic", "header", "query", "cookie", "oauth_caller"),
+    ("body",): ("json", "form", "text", "multipart", "binary"),
 }
 """Pydantic puts the kind of a part into the place of an error; a person does not write it there."""
 

@@ -70,13 +70,15 @@ def json_of(text: str) -> JsonValue:
         raise forms.ValidationError("This is not JSON that can be read.") from None
 
 
-def body_of(data: Mapping[str, Any]) -> JsonObject | None:
-    """Return the body that a valid form describes."""
+def body_of(data: Mapping[str, Any], before: JsonObject) -> JsonObject | None:
+    """Return the body that a valid form describes; of a multipart one the files stay."""
     if data["body_type"] == "none":
         return None
     body = {"type": data["body_type"], "value": data["body_value"]}
-    if data["body_type"] == "text" and data["content_type"]:
+    if data["body_type"] in ("text", "binary") and data["content_type"]:
         body["contentType"] = data["content_type"]
+    if data["body_type"] == "multipart":
+        body["files"] = [name for name in before.get("files", ()) if name in data["body_value"]]
     return body
 
 
@@ -95,7 +97,7 @@ def auth_of(data: Mapping[str, Any]) -> JsonObject | None:
         case "header":
             named = {"name": data["auth_name"], "prefix": data["auth_prefix"]}
             return {"type": kind, "env": data["auth_env"], **named}
-        case "query":
+        case "query" | "cookie":
             return {"type": kind, "env": data["auth_env"], "name": data["auth_name"]}
         case _:
             return {"type": kind, "env": data["auth_env"]}
@@ -105,7 +107,7 @@ def _body_text(body: JsonObject) -> str:
     match body.get("type"):
         case "json":
             return _pretty(body["value"])
-        case "form":
+        case "form" | "multipart":
             return _lines(body["value"])
         case _:
             return str(body.get("value", ""))

@@ -7,18 +7,26 @@ from django.contrib.auth.models import Group, User
 from django.http import QueryDict
 
 from config.lib.types import JsonObject, JsonValue
-from registry.api_definition import LARGEST_ANSWER, METHODS, ApiProblem
+from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
 
-BODIES = (("none", "None"), ("json", "JSON"), ("form", "Form fields"), ("text", "Text"))
+BODIES = (
+    ("none", "None"),
+    ("json", "JSON"),
+    ("form", "Form fields"),
+    ("multipart", "Form fields, multipart"),
+    ("text", "Text"),
+    ("binary", "Bytes, from base64"),
+)
 SIGN_INS = (
     ("none", "None"),
     ("bearer", "Bearer token"),
     ("basic", "User name and password"),
     ("header", "Key in a header"),
     ("query", "Key in the query"),
+    ("cookie", "Key in a cookie"),
     ("oauth_caller", "The caller's own token"),
 )
 GROUPS = (
@@ -167,6 +175,7 @@ class ApiToolForm(forms.Form):
 
     def __init__(self, data: QueryDict | None, *, user: User, tool: Tool | None) -> None:
         super().__init__(data, initial=initial_of(tool), label_suffix="")
+        self._before = (tool.definition if tool else None) or {}
         teams = user.groups.order_by("name", "pk")
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
@@ -187,7 +196,11 @@ class ApiToolForm(forms.Form):
         kind, text = self.cleaned_data.get("body_type"), self.cleaned_data.get("body", "")
         try:
             self.cleaned_data["body_value"] = (
-                json_of(text) if kind == "json" else pairs_of(text) if kind == "form" else text
+                json_of(text)
+                if kind == "json"
+                else pairs_of(text)
+                if kind in ("form", "multipart")
+                else text
             )
         except forms.ValidationError as error:
             self.add_error("body", error)
@@ -200,14 +213,16 @@ class ApiToolForm(forms.Form):
         ]
 
     def definition(self) -> JsonObject:
-        """Return the definition that a valid form describes."""
+        """Return the definition that a valid form describes; parts it does not show stay."""
         data = self.cleaned_data
+        kept = {name: self._before[name] for name in SELDOM if name in self._before}
         return {
+            **kept,
             "method": data["method"],
             "url": data["url"],
             "query": data["query"],
             "headers": data["headers"],
-            "body": body_of(data),
+            "body": body_of(data, self._before.get("body") or {}),
             "auth": auth_of(data),
             "response": {"path": data["response_path"], "successStatus": data["success_status"]},
             "maxBytes": data["max_bytes"],

@@ -13,10 +13,14 @@ from registry.api_definition import (
     HEADER_NAME,
     ApiDefinition,
     ApiProblem,
+    Auth,
     BasicAuth,
+    BearerAuth,
+    BinaryBody,
     FormBody,
     HeaderAuth,
     JsonBody,
+    MultipartBody,
     QueryAuth,
     TextBody,
 )
@@ -46,8 +50,17 @@ def rule_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[Api
     for name, text in definition.query.items():
         yield from _template_problems(f"query.{name}", text, schema)
         yield from _secret_problems(f"query.{name}", name, text)
+    for name, text in definition.cookies.items():
+        if not re.match(HEADER_NAME, name):
+            yield _at(f"cookies.{name}", f"“{name[:100]}” is not the name of a cookie.")
+        yield from _template_problems(f"cookies.{name}", text, schema)
     yield from _body_problems(definition, schema)
-    yield from _auth_problems(definition)
+    yield from _auth_problems(definition, definition.auth, "auth")
+    for index, auth in enumerate(definition.more_auth):
+        yield from _auth_problems(definition, auth, f"moreAuth[{index}]")
+    signing = [auth for auth in (definition.auth, *definition.more_auth) if _authorizes(auth)]
+    if definition.more_auth and len(signing) > 1:
+        yield _at("moreAuth", "Only one sign-in can set the header Authorization.")
     if definition.response.path.strip() and (problem := path_problem(definition.response.path)):
         yield _at("response.path", problem)
 
@@ -147,28 +160,35 @@ def _body_problems(definition: ApiDefinition, schema: JsonSchema) -> Iterator[Ap
             else:
                 for text in _texts(body.value):
                     yield from _template_problems("body.value", text, schema)
-        case FormBody():
+        case FormBody() | MultipartBody():
             for name, text in body.value.items():
                 yield from _template_problems(f"body.value.{name}", text, schema)
-        case TextBody():
+        case TextBody() | BinaryBody():
             yield from _template_problems("body.value", body.value, schema)
 
 
-def _auth_problems(definition: ApiDefinition) -> Iterator[ApiProblem]:
-    match definition.auth:
-        case BasicAuth(username=username, username_env=named):
-            if bool(username) == bool(named):
-                yield _at("auth.username", "Write the user name, or name the variable that has it.")
+def _authorizes(auth: Auth | None) -> bool:
+    return isinstance(auth, BasicAuth | BearerAuth)
+
+
+def _auth_problems(
+    definition: ApiDefinition, auth: Auth | None, place: str
+) -> Iterator[ApiProblem]:
+    named = f"{place}.username", f"{place}.name"
+    match auth:
+        case BasicAuth(username=username, username_env=variable):
+            if bool(username) == bool(variable):
+                yield _at(named[0], "Write the user name, or name the variable that has it.")
             elif ":" in username or not PRINTABLE.fullmatch(username):
-                yield _at("auth.username", "A user name holds no colon and no control character.")
+                yield _at(named[0], "A user name holds no colon and no control character.")
         case HeaderAuth(name=name):
             if name.lower() in SET_BY_CLIENT:
-                yield _at("auth.name", f"{name} is set when the request is sent.")
+                yield _at(named[1], f"{name} is set when the request is sent.")
             elif name.lower() in {key.lower() for key in definition.headers}:
-                yield _at("auth.name", f"{name} stands among the headers too; leave it out there.")
+                yield _at(named[1], f"{name} stands among the headers too; leave it out there.")
         case QueryAuth(name=name):
             if name in definition.query:
-                yield _at("auth.name", f"“{name}” stands among the query parameters too.")
+                yield _at(named[1], f"“{name}” stands among the query parameters too.")
 
 
 def _template_problems(place: str, text: str, schema: JsonSchema) -> Iterator[ApiProblem]:

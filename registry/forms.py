@@ -15,9 +15,13 @@ SOURCES = (
     (Ecosystem.NPM, "npm", "JavaScript tools"),
     (Ecosystem.PYPI, "PyPI", "Python tools"),
     (Ecosystem.MCP, "MCP server", "Remote, or run here"),
+    (Ecosystem.OPENAPI, "OpenAPI", "An HTTP API’s document"),
     (Ecosystem.LOCAL, "Local module", "The operator's folder"),
 )
 """Where tools can be imported from: ecosystem, name, what is found there."""
+
+OWN_FORMS = (Ecosystem.MCP, Ecosystem.OPENAPI)
+"""Those that are asked for by a form of their own."""
 
 PLAIN_TEXT = {"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
 OPTIONAL = "optional"
@@ -200,7 +204,7 @@ class PackageImportForm(PythonSettingsForm):
         self._sources = sources
         ecosystem = self.fields["ecosystem"]
         assert isinstance(ecosystem, forms.ChoiceField)  # noqa: S101 - declared above
-        ecosystem.choices = [(it, label) for it, label, _ in sources if it != Ecosystem.MCP]
+        ecosystem.choices = [(it, label) for it, label, _ in sources if it not in OWN_FORMS]
 
     def clean_ecosystem(self) -> str:
         """Take npm for a request that does not say."""
@@ -208,11 +212,9 @@ class PackageImportForm(PythonSettingsForm):
 
     @property
     def sources(self) -> list[JsonObject]:
-        """The sources to choose from, `[{value, label, help, checked}]`."""
-        chosen = self["ecosystem"].value() or Ecosystem.NPM
+        """The sources to choose from, `[{value, label, help}]`."""
         return [
-            {"value": it.value, "label": label, "help": found, "checked": it == chosen}
-            for it, label, found in self._sources
+            {"value": it.value, "label": label, "help": found} for it, label, found in self._sources
         ]
 
     @property

@@ -8,8 +8,10 @@ from django.contrib.auth.models import User
 from django.utils.module_loading import import_string
 
 from config.lib.types import JsonObject
+from registry.api_definition import variables_of
 from registry.errors import ImportBroken, MissingCredential, ToolError, ToolFailed
 from registry.models import Package, Tool
+from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
 GUEST_SAW = "missing_env"
@@ -26,10 +28,18 @@ def tell_needs(tools: Sequence[Tool], user: User) -> None:
 
     It is true of this person alone, so it is never stored.
     """
-    required = {tool.pk: required_by(tool.package.env) for tool in tools if tool.package}
+    required = {tool.pk: _required_by_tool(tool) for tool in tools if tool.package}
     held = _held(user, {name for names in required.values() for name in names})
     for tool in tools:
         tool.needs = tuple(name for name in required.get(tool.pk, ()) if name not in held)
+
+
+def _required_by_tool(tool: Tool) -> tuple[str, ...]:
+    """Return what a tool needs: an HTTP tool only what its own sign-in reads."""
+    if tool.kind != ToolKind.API:
+        return required_by(tool.package.env if tool.package else ())
+    definition = tool.definition or {}
+    return () if definition.get("signInOptional") else tuple(variables_of(definition))
 
 
 def packages_lacking_keys(user: User) -> list[UUID]:

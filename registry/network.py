@@ -11,6 +11,7 @@ from config.lib.types import JsonValue
 from registry.errors import NetworkDenied
 from registry.manifest import FIELD
 from registry.models import Invocation, Package
+from registry.models.package import Ecosystem
 
 MOST_ASKED = 20
 LATELY = timedelta(days=30)
@@ -30,9 +31,11 @@ class Denied:
 def hosts_asked(package: Package) -> list[str]:
     """Return the hosts that the manifest asks for (`tpmjs.hosts`) and that are not allowed.
 
-    Nothing is allowed by asking. What is no pattern is left out.
+    An OpenAPI document asks for its servers. Nothing is allowed by asking. What is no pattern is
+    left out.
     """
-    declared = package.manifest.get(FIELD) if isinstance(package.manifest, dict) else None
+    manifest = package.manifest if isinstance(package.manifest, dict) else {}
+    declared = manifest if package.ecosystem == Ecosystem.OPENAPI else manifest.get(FIELD)
     asked = declared.get("hosts") if isinstance(declared, dict) else None
     found = [_pattern(item) for item in (asked if isinstance(asked, list) else [])[:MOST_ASKED]]
     names = dict.fromkeys(str(pattern) for pattern in found if pattern)

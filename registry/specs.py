@@ -7,6 +7,7 @@ from uuid import UUID
 from config.lib.types import JsonObject, JsonSchema
 from registry.api_definition import variables_of
 from registry.models import Package, Tool, ToolVersion
+from registry.models.package import Ecosystem
 
 GOVERNED = ("bindings", "env")
 """Settings of a package that people decided on: which export a declared tool is, what it reads."""
@@ -80,7 +81,7 @@ def snapshot_of(tool: Tool) -> JsonObject:
             "version": package.version,
             "integrity": package.integrity,
             "artifact": package.artifact,
-            "env": package.env,
+            "env": _env_of(tool, package),
             **({"settings": loaded} if (loaded := _how_loaded(package)) else {}),
         }
         if package
@@ -88,8 +89,24 @@ def snapshot_of(tool: Tool) -> JsonObject:
     }
 
 
+def _env_of(tool: Tool, package: Package) -> list[JsonObject]:
+    """Return the package's variables; of an API's only those that this one request signs in with.
+
+    So the tools of an API keep their version while others of it come and go.
+    """
+    if package.ecosystem != Ecosystem.OPENAPI:
+        return list(package.env)
+    own = variables_of(tool.definition or {})
+    return [item for item in package.env if item["name"] in own]
+
+
 def _how_loaded(package: Package) -> JsonObject:
-    """Return the package's settings but for what was decided about it here (`GOVERNED`)."""
+    """Return the package's settings but for what was decided about it here (`GOVERNED`).
+
+    Those of an OpenAPI document say what was taken of it, which the tools' definitions hold.
+    """
+    if package.ecosystem == Ecosystem.OPENAPI:
+        return {}
     return {name: value for name, value in package.settings.items() if name not in GOVERNED}
 
 
@@ -98,14 +115,26 @@ def _raw_string_args(snapshot: JsonObject) -> frozenset[str]:
     return frozenset({"code"} if snapshot["kind"] == "code" else named)
 
 
+def _of_sign_in(
+    definition: JsonObject, declared: Mapping[str, JsonObject]
+) -> dict[str, JsonObject]:
+    """Return the variables that an HTTP tool's own sign-in reads, in the package's words."""
+    told = "For the sign-in of its requests."
+    required = not definition.get("signInOptional")
+    return {
+        name: {"description": told, **declared.get(name, {}), "name": name, "required": required}
+        for name in variables_of(definition)
+    }
+
+
 def spec_of(version: ToolVersion, *, wire_name: str) -> ToolSpec:
     """Build the spec of a stored version under the tool's present wire name."""
     snapshot = dict(version.snapshot)
     package = snapshot.pop("package")
     env = package.pop("env", []) if package else []
     declared = {item["name"]: item for item in env}
-    for name in variables_of(snapshot.get("definition") or {}):
-        declared.setdefault(name, {"name": name, "description": "For the sign-in of its requests."})
+    if snapshot["kind"] == "api":
+        declared = _of_sign_in(snapshot.get("definition") or {}, declared)
     return ToolSpec(
         tool_id=version.tool_id,
         version=version.number,

@@ -69,7 +69,8 @@ class PackageImportSerializer(serializers.Serializer[Any]):
     """A request to import a package; without a version the newest.
 
     `settings` of a Python package or module: `{module, class_name, tool_config, raw_string_args,
-    env}`; without them those that it has already.
+    env}`; without them those that it has already. Of an OpenAPI document: `{url | document,
+    selection: [operationId, "GET /path", "tag:name"] | "all", server}`.
     """
 
     ecosystem = serializers.ChoiceField(choices=Ecosystem.choices, default=Ecosystem.NPM.value)

@@ -3,7 +3,7 @@
 import base64
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import quote, urlencode
 
@@ -14,11 +14,16 @@ from registry.api_definition import (
     ApiDefinition,
     BasicAuth,
     BearerAuth,
+    BinaryBody,
+    CookieAuth,
     FormBody,
     HeaderAuth,
     JsonBody,
+    MultipartBody,
     QueryAuth,
     TextBody,
+    to_json,
+    variables_of,
 )
 from registry.api_templates import (
     OMITTED,
@@ -58,18 +63,10 @@ def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str,
     secrets = set(env.values())
     secrets |= {quote(value, safe="") for value in secrets}
     headers = _headers(definition, given)
-    authorization = ""
-    match definition.auth:
-        case BearerAuth(env=name):
-            authorization = f"Bearer {_sendable(env, name)}"
-        case BasicAuth(env=name, username=username, username_env=named):
-            user = env[named] if named else username
-            login = base64.b64encode(f"{user}:{env[name]}".encode()).decode()
-            authorization = f"Basic {login}"
-        case HeaderAuth(env=name, name=header, prefix=prefix):
-            headers[header] = prefix + _sendable(env, name)
-        case QueryAuth(env=name, name=parameter):
-            pairs.append((parameter, env[name]))
+    cookies = _cookies(definition.cookies, given)
+    authorization = _sign_in(definition, env, headers, pairs, cookies)
+    if cookies:
+        headers["Cookie"] = "; ".join(f"{name}={quote(value)}" for name, value in cookies)
     content = _content(definition, given, headers)
     url = _url(definition, given, pairs)
     ready = Prepared(httpx.Request(definition.method, url, headers=headers, content=content))
@@ -77,6 +74,40 @@ def prepared(definition: ApiDefinition, arguments: JsonObject, env: Mapping[str,
     if authorization:
         ready.sign(authorization)
     return ready
+
+
+def _sign_in(
+    definition: ApiDefinition,
+    env: Mapping[str, str],
+    headers: httpx.Headers,
+    pairs: Pairs,
+    cookies: Pairs,
+) -> str:
+    """Put the credentials where they go and return the Authorization header, empty if none."""
+    authorization = ""
+    auths = [auth for auth in (definition.auth, *definition.more_auth) if auth]
+    if definition.sign_in_optional and not all(map(env.get, variables_of(to_json(definition)))):
+        return authorization
+    for auth in auths:
+        match auth:
+            case BearerAuth(env=name):
+                authorization = f"Bearer {_sendable(env, name)}"
+            case BasicAuth(env=name, username=username, username_env=named):
+                user = env[named] if named else username
+                login = base64.b64encode(f"{user}:{env[name]}".encode()).decode()
+                authorization = f"Basic {login}"
+            case HeaderAuth(env=name, name=header, prefix=prefix):
+                headers[header] = prefix + _sendable(env, name)
+            case QueryAuth(env=name, name=parameter):
+                pairs.append((parameter, env[name]))
+            case CookieAuth(env=name, name=cookie):
+                cookies.append((cookie, env[name]))
+    return authorization
+
+
+def _cookies(templates: Mapping[str, str], given: Given) -> Pairs:
+    filled = {name: render_text(template, given) for name, template in templates.items()}
+    return [(name, value) for name, value in filled.items() if not isinstance(value, Omitted)]
 
 
 def _url(definition: ApiDefinition, given: Given, pairs: Pairs) -> httpx.URL:
@@ -127,6 +158,12 @@ def _content(definition: ApiDefinition, given: Given, headers: httpx.Headers) ->
         case JsonBody(value=template):
             kind, value = "application/json", render_json(template, given)
             text = "" if value is OMITTED else json.dumps(value, ensure_ascii=False)
+        case MultipartBody(value=templates, files=files):
+            return _multipart(_pairs(templates, given), files, headers)
+        case BinaryBody(value=template, content_type=kind):
+            filled = render_text(template, given)
+            headers.setdefault("Content-Type", kind)
+            return b"" if isinstance(filled, Omitted) else _unpacked("body", filled)
         case FormBody(value=templates):
             kind = "application/x-www-form-urlencoded"
             text = urlencode(_pairs(templates, given))
@@ -135,6 +172,29 @@ def _content(definition: ApiDefinition, given: Given, headers: httpx.Headers) ->
             text = "" if isinstance(filled, Omitted) else filled
     headers.setdefault("Content-Type", kind)
     return text.encode()
+
+
+def _multipart(pairs: Pairs, files: Collection[str], headers: httpx.Headers) -> bytes:
+    """Return the fields as multipart/form-data and say so in the headers."""
+    parts = [
+        (name, (name, _unpacked(name, value)) if name in files else (None, value.encode()))
+        for name, value in pairs
+    ]
+    if not parts:
+        return b""
+    request = httpx.Request("POST", "http://form/", files=parts)
+    headers["Content-Type"] = request.headers["Content-Type"]
+    return request.read()
+
+
+def _unpacked(name: str, value: str) -> bytes:
+    try:
+        return base64.b64decode(value, validate=True)
+    except ValueError:
+        raise InvalidArguments(
+            f"The request cannot be made: “{name}” is not base64.",
+            "Send the bytes of the file as base64.",
+        ) from None
 
 
 def _sendable(env: Mapping[str, str], name: str) -> str:

@@ -1,6 +1,8 @@
 """What can keep a package from being imported."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
 from config.lib.errors import Conflict, DomainError, InvalidInput, NotAllowed
 
@@ -93,3 +95,33 @@ class NothingTold(Conflict):
 
     code = "nothing_told"
     default_hint = "It is tried again in a few hours; call a tool to see whether it is well."
+
+
+class DocumentProblem(NamedTuple):
+    """One thing that is wrong in an OpenAPI document and its place, such as `$.info.title`."""
+
+    path: str
+    message: str
+
+
+class InvalidDocument(InvalidInput):
+    """The OpenAPI document cannot be read."""
+
+    code = "invalid_openapi_document"
+    default_hint = "Correct the named places in the document, then import it again."
+
+    def __init__(self, problems: Sequence[DocumentProblem], hint: str = "") -> None:
+        self.problems = list(problems)
+        told = "; ".join(f"{problem.path}: {problem.message}" for problem in self.problems[:5])
+        super().__init__(
+            f"The OpenAPI document cannot be used: {told}",
+            hint,
+            problems=[problem._asdict() for problem in self.problems],
+        )
+
+
+class UnknownSelection(InvalidInput):
+    """The selection names operations that the document does not have."""
+
+    code = "unknown_operations"
+    default_hint = "Name operations by operationId or “GET /path”, or all of a tag by “tag:name”."

@@ -26,6 +26,7 @@ from registry.importing.errors import (
 )
 from registry.importing.mcp_sources import checked_mcp
 from registry.importing.npm import Imported, Stage
+from registry.importing.openapi_requests import checked_openapi
 from registry.importing.python_requests import PYTHON, canonical_name, checked_python
 from registry.models import ImportJob, Package
 from registry.models.job import JobStatus
@@ -37,6 +38,7 @@ TASK = "registry.run_import"
 IMPORTERS = {
     Ecosystem.NPM: "registry.importing.npm.npm_import_job",
     Ecosystem.MCP: "registry.importing.mcp.mcp_import",
+    Ecosystem.OPENAPI: "registry.importing.openapi_import.openapi_import",
     Ecosystem.PYPI: "registry.importing.python.python_import",
     Ecosystem.LOCAL: "registry.importing.python.python_import",
 }
@@ -149,8 +151,10 @@ def _checked(
         return checked_python(ecosystem, name, version, settings, package, user)
     if ecosystem == Ecosystem.MCP:
         return checked_mcp(name, version, settings, package)
+    if ecosystem == Ecosystem.OPENAPI:
+        return checked_openapi(name, version, settings, package, user)
     raise InvalidInput(
-        f"Packages of “{ecosystem}” cannot be imported.", "Choose npm, pypi, local or mcp."
+        f"Packages of “{ecosystem}” cannot be imported.", "Choose npm, pypi, local, mcp or openapi."
     )
 
 

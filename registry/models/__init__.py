@@ -1,3 +1,4 @@
+from registry.models.api_document import ApiDocument
 from registry.models.check_schedule import CheckSchedule
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
@@ -5,4 +6,12 @@ from registry.models.package import Package
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 
-__all__ = ["CheckSchedule", "ImportJob", "Invocation", "Package", "Tool", "ToolVersion"]
+__all__ = [
+    "ApiDocument",
+    "CheckSchedule",
+    "ImportJob",
+    "Invocation",
+    "Package",
+    "Tool",
+    "ToolVersion",
+]

@@ -15,6 +15,7 @@ class Ecosystem(models.TextChoices):
     PYPI = "pypi", "PyPI"
     LOCAL = "local", "Local module"
     MCP = "mcp", "MCP server"
+    OPENAPI = "openapi", "OpenAPI document"
 
 
 class Tier(models.TextChoices):

@@ -84,6 +84,7 @@ SIGN_INS = {
     "basic": "It signs in with a user name and a password.",
     "header": "It signs in with a key in a header.",
     "query": "It signs in with a key in the query.",
+    "cookie": "It signs in with a key in a cookie.",
     "oauth_caller": "It sends the caller's own access token.",
 }
 

@@ -15,6 +15,7 @@ from registry.forms import PackageImportForm, PythonSettingsForm
 from registry.importing.access import may_change, require_may_change, reviews_packages
 from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
 from registry.importing.jobs import IMPORTERS, import_again, import_request
+from registry.importing.openapi_choosing import document_of
 from registry.importing.python import NOT_OFFERED
 from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
@@ -24,6 +25,7 @@ from registry.models import Package
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.needs import tell_needs
+from registry.openapi_forms import OpenApiDocumentForm
 from registry.selectors import (
     job_visible_to,
     package_visible_to,
@@ -83,6 +85,8 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "not_offered": [item for item in package.findings if item["code"] == NOT_OFFERED],
         "findings": [item for item in package.findings if item["code"] != NOT_OFFERED],
         "server": package.settings if package.ecosystem == Ecosystem.MCP else None,
+        "api": package.settings if package.ecosystem == Ecosystem.OPENAPI else None,
+        "api_document": document_of(package, request.user),
         "has_settings": package.ecosystem in PYTHON,
         "settings": pretty(package.settings) if package.settings else "",
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
@@ -157,12 +161,16 @@ def package_list_page(
     form: PackageImportForm,
     *,
     mcp_form: McpImportForm | None = None,
+    openapi_form: OpenApiDocumentForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    """Show the packages and both forms, as far as they were filled in."""
+    """Show the packages and all forms, as far as they were filled in."""
+    chosen = form["ecosystem"].value() or Ecosystem.NPM
     context = {
         "form": form,
+        "chosen": Ecosystem.MCP if mcp_form else Ecosystem.OPENAPI if openapi_form else chosen,
         "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
+        "openapi_form": openapi_form or OpenApiDocumentForm(label_suffix="", prefix="openapi"),
         "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],

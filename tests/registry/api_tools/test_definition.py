@@ -1,10 +1,13 @@
 """What a definition must keep to, each problem beside its field."""
 
 import pytest
+from django.http import QueryDict
 
 from registry.api_definition import ApiInvalid, parse, to_json, variables_of
+from registry.api_form_values import initial_of
+from registry.api_forms import ApiToolForm
 from registry.api_rules import host_of, rule_problems
-from tests.registry.api_tools.making import CITY
+from tests.registry.api_tools.making import CITY, make_api_tool
 
 URL = "https://api.example.com/v1/{{ args.city }}"
 
@@ -208,3 +211,50 @@ def test_a_key_that_is_written_out_is_refused(part, path):
 )
 def test_what_only_sounds_like_a_key_is_not(part):
     assert problems({"url": "https://example.com", **part}, CITY) == {}
+
+
+MULTIPART = {
+    "method": "POST",
+    "url": URL,
+    "body": {"type": "multipart", "value": {"f": "{{ args.note }}", "g": "1"}, "files": ["f"]},
+    "auth": {"type": "cookie", "env": "SESSION", "name": "sid"},
+    "moreAuth": [{"type": "query", "env": "KEY", "name": "key"}],
+    "cookies": {"lang": "{{ args.region }}"},
+    "signInOptional": True,
+}
+
+
+def test_files_cookies_and_further_sign_ins_go_in_and_come_out():
+    assert problems(MULTIPART) == {}
+    stored = to_json(parse(MULTIPART))
+    assert {key: stored[key] for key in ("cookies", "moreAuth", "signInOptional")} == {
+        key: MULTIPART[key] for key in ("cookies", "moreAuth", "signInOptional")
+    }
+    assert variables_of(stored) == ["SESSION", "KEY"]
+
+
+def test_parts_that_say_nothing_are_not_stored():
+    assert not {"cookies", "moreAuth", "signInOptional"} & set(to_json(parse({"url": URL})))
+
+
+def test_two_sign_ins_for_one_header_and_a_wrong_cookie_are_told():
+    told = problems(
+        {
+            "url": URL,
+            "cookies": {"a b": "{{ args.nope }}"},
+            "auth": {"type": "bearer", "env": "A"},
+            "moreAuth": [{"type": "basic", "env": "B", "username": "me"}],
+        }
+    )
+    assert "Only one sign-in" in told["$.definition.moreAuth"]
+    assert "not the name of a cookie" in told["$.definition.cookies.a b"]
+    assert "“nope” is not among" in told["$.definition.cookies.a b"]
+
+
+def test_the_form_keeps_the_parts_that_it_does_not_show(alice):
+    tool = make_api_tool(alice, MULTIPART)
+    data = QueryDict(mutable=True)
+    data.update({name: value for name, value in initial_of(tool).items() if value is not None})
+    form = ApiToolForm(data, user=alice, tool=tool)
+    assert form.is_valid(), form.errors
+    assert parse(form.definition()) == parse(MULTIPART)
