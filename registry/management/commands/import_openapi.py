@@ -3,20 +3,19 @@
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from config.lib.errors import DomainError
 from config.lib.types import JsonObject
-from registry.importing.jobs import import_request, import_run
+from registry.importing.jobs import import_request
 from registry.importing.openapi.naming import slug
 from registry.importing.openapi_documents import document_fetch, document_upload
 from registry.importing.openapi_requests import ALL
+from registry.management.importing import ImportCommand
 from registry.models import ApiDocument, ImportJob, Package
-from registry.models.package import Ecosystem, ReviewStatus
-from registry.services import package_review
+from registry.models.package import Ecosystem
 
 
-class Command(BaseCommand):
+class Command(ImportCommand):
     """Import operations of an OpenAPI document as tools, here and now."""
 
     help = (
@@ -39,36 +38,17 @@ class Command(BaseCommand):
         )
         parser.add_argument("--all", action="store_true", help="take every operation")
         parser.add_argument("--server", default="", help="where the requests go")
-        parser.add_argument(
-            "--approve", action="store_true", help="let everyone use its tools at once"
-        )
+        super().add_arguments(parser)
 
-    def handle(self, *_args: Any, **options: Any) -> None:
-        """Import, telling each stage and each operation; or list what there is."""
-        try:
-            document = _document(options["document"])
-            name = options["name"] or slug(document.title)
-            known = Package.objects.filter(ecosystem=Ecosystem.OPENAPI, name=name).exists()
-            if not (options["select"] or options["all"] or known):
-                self._list(document)
-                return
-            job = _request(document, name, options)
-        except DomainError as error:
-            raise CommandError(f"{error.message} {error.hint} ({error.code})") from error
-        if import_run(job.pk, told=self.stdout.write) is None:
-            raise CommandError(f"{name} is being imported already; see the packages page.")
-        job.refresh_from_db()
-        if job.error:
-            raise CommandError("{message} {hint} ({code})".format(**job.error))
-        for entry in job.report:
-            self.stdout.write(f"  {entry['status']:<9} {entry['export']} {entry['message']}")
-        package = Package.objects.get(jobs=job)
-        for finding in package.findings:
-            self.stdout.write(f"  {finding['code']}: {finding['path']}: {finding['message']}")
-        if options["approve"]:
-            package_review(package, status=ReviewStatus.APPROVED)
-        status = package.get_review_status_display().lower()
-        self.stdout.write(self.style.SUCCESS(f"{package} is imported ({status})."))
+    def job_of(self, options: dict[str, Any]) -> ImportJob | None:
+        """Ask for the import of the operations; or list what there is."""
+        document = _document(options["document"])
+        name = options["name"] or slug(document.title)
+        known = Package.objects.filter(ecosystem=Ecosystem.OPENAPI, name=name).exists()
+        if not (options["select"] or options["all"] or known):
+            self._list(document)
+            return None
+        return _request(document, name, options)
 
     def _list(self, document: ApiDocument) -> None:
         for row in document.overview:

@@ -4,20 +4,19 @@ import json
 import re
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 
-from config.lib.errors import DomainError
 from config.lib.types import JsonObject
-from registry.importing.jobs import import_request, import_run
-from registry.models import ImportJob, Package
-from registry.models.package import Ecosystem, ReviewStatus
-from registry.services import package_review
+from registry.importing.jobs import import_request
+from registry.management.importing import ImportCommand
+from registry.models import ImportJob
+from registry.models.package import Ecosystem
 
 ECOSYSTEMS = [Ecosystem.NPM, Ecosystem.PYPI, Ecosystem.LOCAL]
 _RANGE = re.compile(r"\s*[=<>!~]=?.*$")
 
 
-class Command(BaseCommand):
+class Command(ImportCommand):
     """Import a package and its tools, here and now."""
 
     help = (
@@ -36,41 +35,19 @@ class Command(BaseCommand):
             metavar="JSON",
             help='of a Python package: {"module", "class_name", "tool_config", "env", …}',
         )
-        parser.add_argument(
-            "--approve", action="store_true", help="let everyone use its tools at once"
-        )
+        super().add_arguments(parser)
 
-    def handle(self, *_args: Any, **options: Any) -> None:
-        """Import, telling each stage and each tool."""
+    def job_of(self, options: dict[str, Any]) -> ImportJob:
+        """Ask for the import of the package."""
         name, version = split_version(options["package"], options["ecosystem"])
-        try:
-            job = import_request(
-                ecosystem=options["ecosystem"],
-                name=name,
-                version=version,
-                settings=settings_from(options["package_settings"]),
-                user=None,
-                queued=False,
-            )
-        except DomainError as error:
-            raise CommandError(f"{error.message} {error.hint} ({error.code})") from error
-        if import_run(job.pk, told=self.stdout.write) is None:
-            raise CommandError(f"{name} is being imported already; see the packages page.")
-        job.refresh_from_db()
-        if job.error:
-            raise CommandError("{message} {hint} ({code})".format(**job.error))
-        self._tell(job)
-        package = Package.objects.get(jobs=job)
-        if options["approve"]:
-            package_review(package, status=ReviewStatus.APPROVED)
-        status = package.get_review_status_display().lower()
-        self.stdout.write(self.style.SUCCESS(f"{package} is imported ({status})."))
-
-    def _tell(self, job: ImportJob) -> None:
-        for entry in job.report:
-            self.stdout.write(f"  {entry['status']:<9} {entry['export']} {entry['message']}")
-        for finding in job.package.findings if job.package else []:
-            self.stdout.write(f"  {finding['code']}: {finding['path']}: {finding['message']}")
+        return import_request(
+            ecosystem=options["ecosystem"],
+            name=name,
+            version=version,
+            settings=settings_from(options["package_settings"]),
+            user=None,
+            queued=False,
+        )
 
 
 def settings_from(text: str | None) -> JsonObject | None:
