@@ -1,13 +1,11 @@
 """Run programs that models write: check what is asked, lend an interpreter, tell the outcome."""
 
 import time
-from pathlib import Path
 from typing import Any
 
 from registry.sandbox.service.code_execution import Ask, Print, Program
 from registry.sandbox.service.code_guest import CodeGuest
 from registry.sandbox.service.errors import ServiceError
-from registry.sandbox.service.interpreter import Interpreter, find_interpreter
 from registry.sandbox.service.limits import (
     CODE_CALL_SECONDS,
     CODE_SECONDS,
@@ -22,6 +20,7 @@ from registry.sandbox.service.places import Places
 from registry.sandbox.service.pool import SparePool
 from registry.sandbox.service.process import out_of_memory
 from registry.sandbox.service.profile import Profile
+from registry.sandbox.service.python import interpreter_of
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wire import Answer, Failure
 
@@ -37,8 +36,12 @@ MEMORY_ERROR = "MemoryError"
 RESERVED = frozenset({"execute", "print", "ready", "cancel"})
 
 
-def profile(runtime: Runtime, interpreter: Interpreter) -> Profile:
-    """Return the profile of a program: the interpreter, the common libraries, and no network."""
+def profile(runtime: Runtime) -> Profile:
+    """Return the profile of a program: the interpreter, the common libraries, and no network.
+
+    Raises `ServiceError` when the machine has no Python for it.
+    """
+    interpreter = interpreter_of(runtime)
     libraries = {str(path): path for path in interpreter.libraries}
     return Profile(
         command=(interpreter.path, "-I", "-S", "-B", "/rt/code/worker.py"),
@@ -55,10 +58,8 @@ class CodeRunner:
     the same places, enough programs would wait for each other for ever.
     """
 
-    def __init__(self, store: Path, pool: SparePool[CodeGuest]) -> None:
-        self._store = store
+    def __init__(self, pool: SparePool[CodeGuest]) -> None:
         self._pool = pool
-        self._interpreter: Interpreter | None = None
         self._places = Places(PROGRAMS, PROGRAMS)
 
     async def execute(
@@ -70,24 +71,14 @@ class CodeRunner:
         is only the `repr` of a value of `type`.
         """
         program = checked(params)
-        interpreter = self._interpreter = self._interpreter or find_interpreter(self._store)
-        if interpreter is None:
-            message = "There is no Python 3.11 or later that the sandbox's user can run."
-            hint = "sudo apt-get install -y python3, then restart the sandbox service."
-            raise ServiceError("sandbox_unavailable", message, hint)
         async with self._places.take(LINE):
-            return await self._run(runtime, interpreter, program, on_print, ask)
+            return await self._run(runtime, program, on_print, ask)
 
     async def _run(
-        self,
-        runtime: Runtime,
-        interpreter: Interpreter,
-        program: Program,
-        on_print: Print,
-        ask: Ask,
+        self, runtime: Runtime, program: Program, on_print: Print, ask: Ask
     ) -> dict[str, Any]:
         async def start() -> CodeGuest:
-            return await CodeGuest.start(runtime, profile(runtime, interpreter))
+            return await CodeGuest.start(runtime, profile(runtime))
 
         started = time.monotonic()
         async with self._pool.lease(LINE, start, label="Code", group=LINE) as guest:

@@ -58,7 +58,7 @@ class Engine:
             capacity.memory_mb * MB, most=capacity.spares, idle_seconds=capacity.spare_seconds
         )
         # One pool, and so one budget of memory; a line of it holds guests of one kind only.
-        self._code = CodeRunner(store, cast(SparePool[CodeGuest], self._pool))
+        self._code = CodeRunner(cast(SparePool[CodeGuest], self._pool))
 
     async def report(self) -> selftest.Report:
         """Return the self-test's outcome; one that failed is tried again, so mending it heals."""
