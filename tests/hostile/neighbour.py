@@ -3,10 +3,11 @@
 import secrets
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from registry.errors import CallCancelled
+from registry.sandbox.client import Artifact, LocalSandbox
 from tests.registry.sandbox.service import becomes_true
 
 Hold = Callable[[str, threading.Event], object]
@@ -50,3 +51,22 @@ def running_neighbour(hold: Hold, is_running: Callable[[], object]) -> Iterator[
         neighbour.cancel.set()
         thread.join()
     assert isinstance(neighbour.ended, CallCancelled)
+
+
+def calling_neighbour(
+    client: LocalSandbox, package: Artifact, is_running: Callable[[], object]
+) -> AbstractContextManager[Neighbour]:
+    """Run somebody else's call of a package, with a secret in its arguments and environment."""
+
+    def hold(secret: str, cancel: threading.Event) -> object:
+        return client.call(
+            artifact=package.artifact,
+            export="hold",
+            arguments={"secret": secret},
+            env={"SECRET": secret},
+            tenant="somebody else",
+            timeout_seconds=300,
+            cancel=cancel,
+        )
+
+    return running_neighbour(hold, is_running)

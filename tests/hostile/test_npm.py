@@ -5,8 +5,8 @@ they run, somebody else's call of the same package holds a secret.
 """
 
 import re
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from registry.errors import ToolError
 from registry.sandbox.client import Artifact, LocalSandbox
-from tests.hostile.neighbour import Neighbour, running_neighbour
+from tests.hostile.neighbour import Neighbour, calling_neighbour
 from tests.hostile.python_attacks import FAMILIES, LEAST, SHORT_SECONDS
 from tests.hostile.witness import Witness
 from tests.registry.sandbox.npm_registry import PACKAGES, SCOPE
@@ -109,18 +109,8 @@ def package(witness: Witness) -> Artifact:
 def neighbour(witness: Witness, package: Artifact) -> Iterator[Neighbour]:
     """Somebody else's call of the same package, which holds a secret."""
 
-    def hold(secret: str, cancel: threading.Event) -> object:
-        return witness.service.client.call(
-            artifact=package.artifact,
-            export="hold",
-            arguments={"secret": secret},
-            env={"SECRET": secret},
-            tenant="somebody else",
-            timeout_seconds=300,
-            cancel=cancel,
-        )
-
-    with running_neighbour(hold, lambda: workers(witness.service)) as neighbour:
+    is_running = partial(workers, witness.service)
+    with calling_neighbour(witness.service.client, package, is_running) as neighbour:
         yield neighbour
 
 

@@ -5,8 +5,8 @@ else's call of the same package holds a secret in its environment and its argume
 """
 
 import shutil
-import threading
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ import pytest
 
 from registry.errors import ToolError
 from registry.sandbox.client import Artifact, LocalSandbox
-from tests.hostile.neighbour import Neighbour, running_neighbour
+from tests.hostile.neighbour import Neighbour, calling_neighbour
 from tests.hostile.python_attacks import ATTACKS, SOURCE, judge, require_enough, seconds_for
 from tests.hostile.witness import Witness
 from tests.registry.sandbox.service import becomes_true, python_workers
@@ -35,18 +35,8 @@ def package(witness: Witness, python_tools: Path) -> Artifact:
 def neighbour(witness: Witness, package: Artifact) -> Iterator[Neighbour]:
     """Somebody else's call of the same package, which holds a secret."""
 
-    def hold(secret: str, cancel: threading.Event) -> object:
-        return witness.service.client.call(
-            artifact=package.artifact,
-            export="hold",
-            arguments={"secret": secret},
-            env={"SECRET": secret},
-            tenant="somebody else",
-            timeout_seconds=300,
-            cancel=cancel,
-        )
-
-    with running_neighbour(hold, lambda: python_workers(witness.service)) as neighbour:
+    is_running = partial(python_workers, witness.service)
+    with calling_neighbour(witness.service.client, package, is_running) as neighbour:
         yield neighbour
 
 
