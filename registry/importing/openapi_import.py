@@ -69,7 +69,7 @@ def openapi_import(job: ImportJob, stage: Stage) -> Imported:
     if not read.tools:
         raise NoTools(
             f"None of the chosen operations can be a tool: {_reasons(read)}",
-            "Choose other operations, or correct the document.",
+            "Choose others, give the server its full address, or correct the document.",
             problems=[{"path": e.path, "message": e.why} for _, e in read.refused[:50]],
         )
     stage(f"Saving {len(read.tools)} tool{'' if len(read.tools) == 1 else 's'}")
