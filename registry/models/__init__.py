@@ -3,6 +3,7 @@ from registry.models.check_schedule import CheckSchedule
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
+from registry.models.proposal import Proposal
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 
@@ -12,6 +13,7 @@ __all__ = [
     "ImportJob",
     "Invocation",
     "Package",
+    "Proposal",
     "Tool",
     "ToolVersion",
 ]

@@ -23,6 +23,17 @@ class Outcome(models.TextChoices):
     FAILED = "failed", "Failed"
 
 
+class Decision(models.TextChoices):
+    """Whether a call was let through, and by whom or what it was not."""
+
+    ALLOWED = "allowed", "Allowed"
+    APPROVED = "approved", "Approved by a person"
+    DENIED = "denied", "Denied by a person or by the agent's settings"
+    REFUSED = "refused", "Refused: no permission"
+    LIMITED = "limited", "Refused: too many calls"
+    STOPPED = "stopped", "Refused: stopped"
+
+
 class Invocation(models.Model):
     """One call, written once when it is over; nobody can change or delete it.
 
@@ -48,10 +59,17 @@ class Invocation(models.Model):
     arguments = models.JSONField()
     output = models.JSONField(null=True, blank=True)
     duration_ms = models.PositiveIntegerField()
+    decision = models.CharField(max_length=16, choices=Decision, default=Decision.ALLOWED)
+    cost = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text="US dollars."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
         constraints = [
+            models.CheckConstraint(
+                condition=models.Q(decision__in=Decision.values), name="invocation_decision_known"
+            ),
             models.CheckConstraint(
                 condition=models.Q(outcome=Outcome.SUCCEEDED, error_code="")
                 | (models.Q(outcome=Outcome.FAILED) & ~models.Q(error_code="")),

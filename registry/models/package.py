@@ -78,6 +78,12 @@ class Package(models.Model):
     review_status = models.CharField(
         max_length=16, choices=ReviewStatus, default=ReviewStatus.CANDIDATE
     )
+    stopped_at = models.DateTimeField(
+        null=True,
+        blank=True,
+        help_text="Since when nobody can call any of its tools, whatever review says.",
+    )
+    stopped_reason = models.CharField(max_length=500, blank=True)
     added_by = models.ForeignKey(
         configuration.AUTH_USER_MODEL,
         null=True,

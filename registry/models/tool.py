@@ -100,6 +100,28 @@ class Tool(Fares):
         blank=True,
         help_text="Versions that were never approved: nobody but their makers may call them.",
     )
+    deprecated_on = models.DateField(
+        null=True, blank=True, help_text="From this day on it is found and injected no more."
+    )
+    successor = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="predecessors",
+        help_text="The tool to use in its place.",
+    )
+    deprecation_note = models.CharField(max_length=500, blank=True)
+    stopped_at = models.DateTimeField(
+        null=True, blank=True, help_text="Since when nobody can call it, whatever review says."
+    )
+    stopped_reason = models.CharField(max_length=500, blank=True)
+    calls_per_minute = models.PositiveIntegerField(
+        null=True, blank=True, help_text="For each caller; empty: the site's default."
+    )
+    cost_per_call = models.DecimalField(
+        max_digits=12, decimal_places=6, null=True, blank=True, help_text="US dollars."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
@@ -154,6 +176,18 @@ class Tool(Fares):
             models.CheckConstraint(
                 condition=models.Q(timeout_seconds__gte=1, timeout_seconds__lte=300),
                 name="tool_timeout_range",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(successor=None) | ~models.Q(successor=models.F("pk")),
+                name="tool_not_its_own_successor",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(calls_per_minute=None) | models.Q(calls_per_minute__gte=1),
+                name="tool_calls_per_minute_positive",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(cost_per_call=None) | models.Q(cost_per_call__gte=0),
+                name="tool_cost_not_negative",
             ),
         ]
         indexes = [
