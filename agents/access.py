@@ -6,10 +6,10 @@ from threading import Event
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from agents.credentials import env_of
-from agents.models import Agent, AgentTool
+from agents.models import Agent, AgentTool, Arm, ArmTool
 from agents.models.agent_tool import Approval
 from agents.selectors import agent_visible_to
 from config.lib.types import JsonObject
@@ -22,17 +22,31 @@ from registry.selectors import tools_usable_by
 from registry.toolset import Toolset
 
 
-def linked_tools(agent: Agent, user: User) -> QuerySet[Tool]:
-    """Return the agent's linked tools that this person may use and the agent does not deny."""
-    allowed = AgentTool.objects.filter(agent=agent, approval=Approval.ALLOW)
-    tools = tools_usable_by(user).filter(pk__in=allowed.values("tool"))
+def linked_tools(agent: Agent, user: User, arm: Arm | None = None) -> QuerySet[Tool]:
+    """Return the carried tools that this person may use and the agent does not deny.
+
+    They are the agent's linked ones or, in a conversation of an experiment, those of its `arm`.
+    """
+    links = AgentTool.objects.filter(agent=agent)
+    if arm is None:
+        carried = Q(pk__in=links.filter(approval=Approval.ALLOW).values("tool"))
+    else:
+        denied = links.filter(approval=Approval.DENY).values("tool")
+        carried = Q(pk__in=ArmTool.objects.filter(arm=arm).values("tool")) & ~Q(pk__in=denied)
+    tools = tools_usable_by(user).filter(carried)
     return tools.exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
 
 
-def linked_toolset(agent: Agent, user: User) -> Toolset:
-    """Return the specs of the linked tools, each at the version its link pins."""
-    pins = dict(AgentTool.objects.filter(agent=agent).values_list("tool_id", "pinned_version"))
-    return Toolset(load_specs(linked_tools(agent, user), pins))
+def pins_of(agent: Agent, arm: Arm | None = None) -> dict[UUID, int | None]:
+    """Return the version that each link pins, of the agent's links or those of an arm."""
+    if arm is not None:
+        return dict(ArmTool.objects.filter(arm=arm).values_list("tool_id", "pinned_version"))
+    return dict(AgentTool.objects.filter(agent=agent).values_list("tool_id", "pinned_version"))
+
+
+def linked_toolset(agent: Agent, user: User, arm: Arm | None = None) -> Toolset:
+    """Return the specs of the carried tools, each at the version its link pins."""
+    return Toolset(load_specs(linked_tools(agent, user, arm), pins_of(agent, arm)))
 
 
 def denied_by(agent: Agent) -> Callable[[UUID], bool]:
@@ -63,12 +77,13 @@ def agent_context(
     caller: Caller,
     cancel: Event | None = None,
     turn_id: UUID | None = None,
+    arm: Arm | None = None,
 ) -> CallContext:
     """Return the circumstances of calls that this agent makes for this person."""
     return CallContext(
         user=user,
         caller=caller,
-        tools=partial(linked_toolset, agent, user),
+        tools=partial(linked_toolset, agent, user, arm),
         scopes=frozenset(agent.scopes),
         env=env_of(user, agent),
         denied=denied_by(agent),

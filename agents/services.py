@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
+import pgtrigger
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
@@ -13,6 +14,7 @@ from agents.credentials import require_variable
 from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
 from agents.models.agent_tool import Approval
+from agents.models.experiment import FIXED_TOOLS
 from config.lib.errors import InvalidInput, NotAllowed, NotFound
 from config.lib.jsontext import storable
 from config.lib.sealing import seal
@@ -74,8 +76,9 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
 
 
 def agent_delete(agent: Agent) -> None:
-    """Delete an agent with its links and conversations."""
-    agent.delete()
+    """Delete an agent with its links, experiments and conversations."""
+    with pgtrigger.ignore(FIXED_TOOLS):
+        agent.delete()
 
 
 def tool_link(

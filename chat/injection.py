@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from threading import Lock
 from time import monotonic
 
-from agents.access import linked_tools, linked_toolset
-from agents.models import Agent, AgentTool
+from agents.access import linked_tools, linked_toolset, pins_of
+from agents.models import Agent, Arm
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
 from chat.artifacts import kept_if_large
@@ -35,8 +35,15 @@ SHOWN_REJECTED = 5
 class Toolbox:
     """The tools of one turn. It grows when a search finds more; it never shrinks."""
 
-    def __init__(self, agent: Agent, context: CallContext, secrecy: Secrecy | None = None) -> None:
+    def __init__(
+        self,
+        agent: Agent,
+        context: CallContext,
+        secrecy: Secrecy | None = None,
+        arm: Arm | None = None,
+    ) -> None:
         self._agent = agent
+        self._arm = arm
         self._secrecy = secrecy
         self._context = context
         self._lock = Lock()
@@ -50,7 +57,7 @@ class Toolbox:
     @property
     def may_search(self) -> bool:
         """Tell whether the agent's owner lets it find tools that are not linked."""
-        return self._agent.discovery_mode == DiscoveryMode.AUTO
+        return (self._arm or self._agent).discovery_mode == DiscoveryMode.AUTO
 
     def schemas(self) -> list[JsonObject]:
         """Return the tools in the shape of OpenAI's chat completions, the search first."""
@@ -123,16 +130,15 @@ class Toolbox:
 
     def _linked(self) -> Toolset:
         try:
-            return linked_toolset(self._agent, self._context.user)
+            return linked_toolset(self._agent, self._context.user, self._arm)
         except DomainError:
             return self._linked_one_by_one()
 
     def _linked_one_by_one(self) -> Toolset:
         """Load what can be loaded of the linked tools and keep the reasons for the others."""
-        links = AgentTool.objects.filter(agent=self._agent)
-        pins = dict(links.values_list("tool_id", "pinned_version"))
+        pins = pins_of(self._agent, self._arm)
         toolset = Toolset()
-        for tool in linked_tools(self._agent, self._context.user):
+        for tool in linked_tools(self._agent, self._context.user, self._arm):
             try:
                 toolset = toolset.plus([load_spec(tool, pins.get(tool.pk))])
             except DomainError as error:

@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.credentials import env_of
+from agents.experiments import arm_drawn
 from agents.models import Agent
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
@@ -30,9 +31,15 @@ LONGEST_TITLE = 120
 
 
 def conversation_create(*, user: User, agent_slug: str, title: str = "") -> Conversation:
-    """Open a conversation with an agent the person may talk to, or raise NotFound."""
+    """Open a conversation with an agent the person may talk to, or raise NotFound.
+
+    While an experiment runs with the agent, the lot decides on the conversation's toolset.
+    """
     agent = agent_visible_to(user, agent_slug)
-    return Conversation.objects.create(user=user, agent=agent, title=_checked_title(title))
+    conversation = Conversation(user=user, agent=agent, title=_checked_title(title))
+    conversation.arm = arm_drawn(agent, conversation.pk)
+    conversation.save()
+    return conversation
 
 
 @transaction.atomic

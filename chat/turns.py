@@ -16,6 +16,7 @@ from redis import Redis, RedisError
 from redis import asyncio as aioredis
 
 from agents.access import agent_context
+from agents.experiments import arm_in_force
 from chat import history, llm, loop
 from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, connect, event_append
@@ -189,19 +190,22 @@ def _equipped(
 ) -> tuple[Toolbox, list[JsonObject]]:
     """Return what the model may call and what was said until now."""
     conversation = turn.conversation
+    arm = arm_in_force(conversation.arm_id)
     context = agent_context(
         conversation.agent,
         conversation.user,
         caller=Caller.CHAT,
         cancel=cancel,
         turn_id=turn.pk,
+        arm=arm,
     )
     context = of_turn(context)
     rows = Message.objects.filter(turn__conversation=conversation).order_by(
         "turn__number", "position"
     )
     secrecy.look()
-    return Toolbox(conversation.agent, context, secrecy), history.messages_for_model(list(rows))
+    toolbox = Toolbox(conversation.agent, context, secrecy, arm)
+    return toolbox, history.messages_for_model(list(rows))
 
 
 async def _watch(turn_id: UUID, redis: "aioredis.Redis") -> None:

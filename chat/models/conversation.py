@@ -16,6 +16,14 @@ class Conversation(models.Model):
     agent = models.ForeignKey(
         "agents.Agent", on_delete=models.CASCADE, related_name="conversations"
     )
+    arm = models.ForeignKey(
+        "agents.Arm",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="conversations",
+        help_text="The toolset that the lot gave it, of an experiment that ran when it began.",
+    )
     title = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
