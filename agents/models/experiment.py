@@ -9,7 +9,6 @@ from django.db.models import Q
 
 from agents.models.agent import Agent, DiscoveryMode
 
-
 FIXED_TOOLS = "agents.ArmTool:arm_tool_fixed_once_started"
 """The trigger that is passed by when an experiment is deleted as a whole."""
 

@@ -125,7 +125,7 @@ def test_an_experiment_that_runs_cannot_be_deleted_and_one_that_ended_can(alice)
     experiment = drawn_up(agent)
     experiment_start(experiment)
     conversation = conversation_create(user=alice, agent_slug=agent.slug)
-    with pytest.raises(Conflict, match="End it first"):
+    with pytest.raises(Conflict, match="The experiment runs"):
         experiment_delete(experiment)
 
     experiment_end(experiment)
