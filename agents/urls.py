@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents
+from agents.views import access, agents, experiments
 
 app_name = "agents"
 urlpatterns = [
@@ -19,4 +19,21 @@ urlpatterns = [
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
+    path("<slug:slug>/experiments/", experiments.experiment_list, name="experiment_list"),
+    path("<slug:slug>/experiments/new/", experiments.experiment_create, name="experiment_create"),
+    path(
+        "<slug:slug>/experiments/<uuid:experiment_id>/start/",
+        experiments.experiment_start,
+        name="experiment_start",
+    ),
+    path(
+        "<slug:slug>/experiments/<uuid:experiment_id>/end/",
+        experiments.experiment_end,
+        name="experiment_end",
+    ),
+    path(
+        "<slug:slug>/experiments/<uuid:experiment_id>/delete/",
+        experiments.experiment_delete,
+        name="experiment_delete",
+    ),
 ]

@@ -18,6 +18,7 @@ urlpatterns = [
     path("api/", include("config.api_urls")),
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),
+    path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),
     path("", include("sequences.urls")),
     path("chat/", include("chat.urls")),
 ]

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import views
+from chat.api import experiments, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -23,5 +23,22 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/stop/",
         views.TurnStopView.as_view(),
+    ),
+    path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
+    path(
+        "agents/<slug:slug>/experiments/<uuid:experiment_id>/",
+        experiments.ExperimentView.as_view(),
+    ),
+    path(
+        "agents/<slug:slug>/experiments/<uuid:experiment_id>/start/",
+        experiments.ExperimentStartView.as_view(),
+    ),
+    path(
+        "agents/<slug:slug>/experiments/<uuid:experiment_id>/end/",
+        experiments.ExperimentEndView.as_view(),
+    ),
+    path(
+        "agents/<slug:slug>/experiments/<uuid:experiment_id>/results/",
+        experiments.ExperimentResultsView.as_view(),
     ),
 ]
