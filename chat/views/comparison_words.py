@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from chat.comparison import Compared, Summary, Unit, Verdict
 
-WIDTH, LEFT, RIGHT = 320, 28, 12
-"""Of the drawing, in its own units: the letters stand left of the scale."""
+WIDTH, LEFT, RIGHT = 340, 28, 72
+"""Of the drawing, in its own units: letters stand left of the scale, values right of it."""
 
 _SECOND = 1000
 
@@ -25,6 +25,7 @@ class Mark:
     """Where a value and its interval stand: in units of the drawing, from its left."""
 
     letter: str
+    told: str
     y: int
     x: float
     low: float
@@ -83,6 +84,7 @@ def drawn(compared: Compared) -> Drawing | None:
     marks = [
         Mark(
             letter=letter,
+            told=amount(side.value, unit),
             y=14 + 22 * row,
             x=place(side.value or 0.0),
             low=place(_ends(side)[0]),

@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from agents.experiments import ToolsetPlan, experiment_create, present_toolset
 from agents.services import credential_set
 from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
@@ -152,6 +153,13 @@ def belongings_of(owner: User) -> dict[str, Any]:
     job = ImportJob.objects.create(
         ecosystem="npm", name=package.name, requested_by=owner, status=JobStatus.FAILED
     )
+    experiment = experiment_create(
+        agent,
+        by=owner,
+        name="Without the sequence",
+        a=present_toolset(agent),
+        b=ToolsetPlan(tools={}, discovery_mode="auto"),
+    )
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
     artifact = ConversationArtifacts(turn.conversation_id).save("a.txt", b"a", "text/plain")
@@ -180,6 +188,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "run_id": run.pk,
         "invocation_id": invocation.pk,
         "credential_id": credential.pk,
+        "experiment_id": experiment.pk,
         "token_id": token.pk,
         "builtin": calculator.pk,
     }
