@@ -8,6 +8,7 @@ from django.urls import reverse
 from agents.selectors import agents_visible_to
 from chat.models import Conversation
 from chat.selectors import conversations_of
+from config.lib.paging import MOST_COUNTED, counted
 from registry.importing.selectors import failed_imports
 from registry.models import ImportJob
 from registry.models.tool import ToolKind
@@ -27,6 +28,11 @@ class Tile:
     value: int
     href: str
 
+    @property
+    def told(self) -> str:
+        """Return the number, or that there are more than were counted."""
+        return f"{MOST_COUNTED:,}+" if self.value > MOST_COUNTED else str(self.value)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Dashboard:
@@ -42,18 +48,18 @@ def dashboard_of(user: User) -> Dashboard:
     """Return a person's own numbers and what happened last."""
     tools, sequences = tools_usable_by(user), reverse("sequences:sequence_list")
     counts: tuple[tuple[str, str, int, str], ...] = (
-        ("Tools", "tool", tools.count(), reverse("registry:tool_list")),
-        ("Agents", "agent", agents_visible_to(user).count(), reverse("agents:agent_list")),
-        ("Sequences", "sequence", tools.filter(kind=ToolKind.SEQUENCE).count(), sequences),
+        ("Tools", "tool", counted(tools), reverse("registry:tool_list")),
+        ("Agents", "agent", counted(agents_visible_to(user)), reverse("agents:agent_list")),
+        ("Sequences", "sequence", counted(tools.filter(kind=ToolKind.SEQUENCE)), sequences),
         (
             "Conversations",
             "chat",
-            conversations_of(user).count(),
+            counted(conversations_of(user)),
             reverse("chat:conversation_list"),
         ),
     )
     if user.has_perm("registry.change_package"):
-        unwell = tools_unwell(user).count()
+        unwell = counted(tools_unwell(user))
         counts += (
             ("Tools not well", "alert", unwell, f"{reverse('registry:tool_list')}?health=unwell"),
         )

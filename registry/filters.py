@@ -5,20 +5,23 @@ from dataclasses import asdict, dataclass
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models.expressions import RawSQL
 
 from config.lib.jsontext import clean_text
 from registry.models import Tool
 from registry.models.health import HealthState, in_state
 from registry.needs import packages_lacking_keys
 from registry.search.service import FLOOR, search
-from registry.selectors import tools_visible_to
+from registry.selectors import tools_named, tools_visible_to
 
 MINE = "me"
 LONGEST_TEXT = 500
 MOST_FOUND = 100
+MOST_CATEGORIES = 100
 BEHIND_ALL = MOST_FOUND + 1
-"""Rank of a tool whose name contains the query but that the search did not find."""
+"""Rank of a tool whose name fits the query but that the search did not find."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,14 +55,14 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     """Return the visible tools that pass the filters.
 
     With a query each has a `rank` and the best match comes first: what the search found, then
-    names that contain the query. Without one they stand in the order of their titles.
+    names with words that begin so. Without one they stand in the order of their titles.
     """
     tools = tools_visible_to(user).filter(_narrowed(user, filters))
     if not filters.q:
         return tools.order_by("title", "pk")
     hits = search(filters.q, user=user, limit=MOST_FOUND).hits
     found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
-    named = Q(wire_name__icontains=filters.q) | Q(title__icontains=filters.q)
+    tools, named = tools_named(tools, filters.q)
     ranks = [When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)]
     return (
         tools.filter(Q(pk__in=found) | named)
@@ -69,9 +72,23 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
 
 
 def categories_visible_to(user: User) -> list[str]:
-    """Return the categories of the tools a person may see, in order."""
-    named = tools_visible_to(user).exclude(category="")
-    return list(named.order_by("category").values_list("category", flat=True).distinct())
+    """Return the categories of the tools a person may see, in order, at most `MOST_CATEGORIES`.
+
+    The index is asked for the next category after the last, as often as there are categories,
+    instead of reading every tool.
+    """
+    tools = tools_visible_to(user).select_related(None).order_by("category").values("category")
+    first, first_values = tools.filter(category__gt="")[:1].query.sql_with_params()
+    after = RawSQL("seen.category", ())
+    later, later_values = tools.filter(category__gt=after)[:1].query.sql_with_params()
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"WITH RECURSIVE seen AS (({first}) UNION ALL SELECT ({later}) FROM seen "  # noqa: S608
+            "WHERE seen.category IS NOT NULL) "
+            "SELECT category FROM seen WHERE category IS NOT NULL LIMIT %s",
+            [*first_values, *later_values, MOST_CATEGORIES],
+        )
+        return [category for (category,) in cursor.fetchall()]
 
 
 def _narrowed(user: User, filters: ToolFilters) -> Q:

@@ -1,10 +1,12 @@
 """What there is to see, and who may see it."""
 
+import re
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 from django.db.models import Q, QuerySet
 
@@ -13,13 +15,15 @@ from config.lib.jsontext import shortened
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import UNWELL, in_state
 from registry.models.package import ReviewStatus
-from registry.models.tool import Health, Visibility
+from registry.models.tool import NAMES, Health, Visibility
 
 LARGEST_INSIDE = 4_000
 """Bytes of arguments or output that are told of a call among those of a program."""
 
 CALLS_READ = 50
 """Calls of a program that are read at a time."""
+
+_WORD = re.compile(r"\w+")
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 
@@ -49,6 +53,19 @@ def tools_usable_by(user: User) -> QuerySet[Tool]:
     return tools_visible_to(user).exclude(
         Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
     )
+
+
+def tools_named(tools: QuerySet[Tool], words: str) -> tuple[QuerySet[Tool], Q]:
+    """Return the tools with their names as words, and the condition that they are named so.
+
+    Each word has to begin one of the wire name or the title; the index knows them, as it does not
+    know what stands in the middle of a word.
+    """
+    begun = " & ".join(f"{word}:*" for word in _WORD.findall(words.replace("_", " ")))
+    if not begun:
+        return tools, Q(pk=None)
+    query = SearchQuery(begun, search_type="raw", config="simple")
+    return tools.alias(names=NAMES), Q(names=query)
 
 
 def tools_unwell(user: User) -> QuerySet[Tool]:

@@ -4,7 +4,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -16,6 +15,7 @@ from agents.models import Agent
 from config.lib.errors import InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
+from config.lib.paging import CappedPaginator
 
 PAGE_SIZE = 24
 
@@ -28,7 +28,7 @@ def agent_list(request: SignedInRequest) -> HttpResponse:
         .annotate(tool_count=Count("links"))
         .order_by("name", "pk")
     )
-    page = Paginator(agents, PAGE_SIZE).get_page(request.GET.get("page"))
+    page = CappedPaginator(agents, PAGE_SIZE).get_page(request.GET.get("page"))
     return render(request, "agents/list.html", {"page": page})
 
 

@@ -4,7 +4,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -17,6 +16,7 @@ from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
+from config.lib.paging import CappedPaginator
 
 PAGE_SIZE = 20
 
@@ -86,6 +86,6 @@ def _list_page(
     error: DomainError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    pages = Paginator(selectors.conversations_of(request.user), PAGE_SIZE)
+    pages = CappedPaginator(selectors.conversations_of(request.user), PAGE_SIZE)
     context = {"form": form, "error": error, "page": pages.get_page(request.GET.get("page"))}
     return render(request, "chat/conversation_list.html", context, status=status)

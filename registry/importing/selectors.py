@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from registry.models import ImportJob, Package, Tool
@@ -14,13 +15,22 @@ TOLD_FOR = timedelta(days=1)
 """For how long a failed import is news."""
 
 
-def packages_listed(user: User) -> QuerySet[Package]:
-    """Return the visible packages, each with the number of its living tools (`tool_count`)."""
+def packages_listed(user: User, *, q: str = "", review: str = "") -> QuerySet[Package]:
+    """Return the visible packages in the order of their names, each with its `tool_count`.
+
+    `q` narrows to names that contain it, `review` to one review status.
+    """
+    living = Tool.objects.filter(package=OuterRef("pk"), deleted_at=None).order_by()
+    counted = living.values("package").annotate(count=Count("pk")).values("count")
+    packages = packages_visible_to(user)
+    if q:
+        packages = packages.filter(name__icontains=q)
+    if review:
+        packages = packages.filter(review_status=review)
     return (
-        packages_visible_to(user)
-        .select_related("added_by")
+        packages.select_related("added_by")
         .defer("manifest")
-        .annotate(tool_count=Count("tools", filter=Q(tools__deleted_at=None)))
+        .annotate(tool_count=Coalesce(Subquery(counted), 0))
         .order_by("name", "pk")
     )
 

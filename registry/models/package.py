@@ -111,7 +111,8 @@ class Package(models.Model):
         indexes = [
             models.Index(fields=["category"], name="package_category"),
             models.Index(models.F("downloads").desc(nulls_last=True), name="package_downloads"),
-            models.Index(fields=["review_status"], name="package_review"),
+            models.Index(fields=["review_status", "name"], name="package_review_name"),
+            models.Index(fields=["name", "id"], name="package_name"),
         ]
         triggers = [notify_change("package_changed", "''")]
 

@@ -6,6 +6,8 @@ from decimal import Decimal
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVector
 from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
@@ -21,6 +23,10 @@ __all__ = [
     "ToolKind",
     "Visibility",
 ]
+
+
+NAMES = SearchVector("wire_name", "title", config="simple")
+"""What a tool is called, as words that can be looked up by how they begin."""
 
 
 class ToolKind(models.TextChoices):
@@ -194,7 +200,14 @@ class Tool(Fares):
             models.Index(models.F("quality").desc(), name="tool_quality"),
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
-            models.Index(fields=["category"], name="tool_category"),
+            models.Index(fields=["category", "title"], name="tool_category_title"),
+            models.Index(fields=["title", "id"], name="tool_title"),
+            GinIndex(NAMES, name="tool_names"),
+            models.Index(
+                fields=["import_health"],
+                name="tool_import_health",
+                condition=~models.Q(import_health=Health.HEALTHY),
+            ),
         ]
         triggers = [notify_change("tool_changed", "NEW.id::text")]
 

@@ -1,5 +1,6 @@
 """Packages, and the imports that bring them."""
 
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -11,6 +12,8 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
+from config.lib.jsontext import clean_text
+from config.lib.paging import CappedPaginator
 from registry.forms import PackageImportForm, PythonSettingsForm
 from registry.importing.access import may_change, require_may_change, reviews_packages
 from registry.importing.errors import InvalidPackageName, InvalidPackageVersion, PackageNotYours
@@ -23,7 +26,7 @@ from registry.importing.selectors import failed_imports, open_imports, packages_
 from registry.mcp_forms import McpImportForm
 from registry.models import Package
 from registry.models.job import OPEN
-from registry.models.package import Ecosystem
+from registry.models.package import Ecosystem, ReviewStatus
 from registry.needs import tell_needs
 from registry.openapi_forms import OpenApiDocumentForm
 from registry.selectors import (
@@ -36,6 +39,8 @@ from registry.views.mending import mending_of
 from registry.views.network import network_of
 
 NOTICES_SHOWN = 3
+PACKAGES_A_PAGE = 30
+LONGEST_QUERY = 214
 
 
 @login_required
@@ -166,12 +171,21 @@ def package_list_page(
 ) -> HttpResponse:
     """Show the packages and all forms, as far as they were filled in."""
     chosen = form["ecosystem"].value() or Ecosystem.NPM
+    q = clean_text(request.GET.get("q", "")).strip()[:LONGEST_QUERY]
+    review = request.GET.get("review", "")
+    page = CappedPaginator(
+        packages_listed(request.user, q=q, review=review), PACKAGES_A_PAGE
+    ).get_page(request.GET.get("page"))
     context = {
+        "page": page,
+        "q": q,
+        "review": review,
+        "reviews": ReviewStatus.choices,
+        "query": urlencode({name: text for name, text in (("q", q), ("review", review)) if text}),
         "form": form,
         "chosen": Ecosystem.MCP if mcp_form else Ecosystem.OPENAPI if openapi_form else chosen,
         "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "openapi_form": openapi_form or OpenApiDocumentForm(label_suffix="", prefix="openapi"),
-        "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],
     }

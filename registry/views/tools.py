@@ -4,7 +4,6 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -12,6 +11,7 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
+from config.lib.paging import CappedPaginator
 from config.lib.types import JsonObject
 from registry.calling import call_directly, direct_context, launch
 from registry.context import CallContext
@@ -46,7 +46,7 @@ VERSIONS_SHOWN = 20
 def tool_list(request: SignedInRequest) -> HttpResponse:
     """Show the catalogue, searched and filtered."""
     filters = ToolFilters.of(request.GET.dict())
-    page = Paginator(tools_listed(request.user, filters), TOOLS_A_PAGE).get_page(
+    page = CappedPaginator(tools_listed(request.user, filters), TOOLS_A_PAGE).get_page(
         request.GET.get("page")
     )
     page.object_list = list(page.object_list)

@@ -5,7 +5,6 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -14,6 +13,7 @@ from config.lib.errors import DomainError, InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
+from config.lib.paging import CappedPaginator
 from registry.context import CallContext
 from registry.errors import ToolError
 from registry.media import media_in, without_media
@@ -37,7 +37,7 @@ def run_list(request: SignedInRequest) -> HttpResponse:
     if status in RunStatus.values:
         runs = runs.filter(status=status)
     context = {
-        "page": Paginator(runs, RUNS_A_PAGE).get_page(request.GET.get("page")),
+        "page": CappedPaginator(runs, RUNS_A_PAGE).get_page(request.GET.get("page")),
         "statuses": RunStatus.choices,
         "status": status,
         "query": f"status={status}" if status in RunStatus.values else "",

@@ -4,12 +4,12 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from config.lib.http import SignedInRequest
+from config.lib.paging import CappedPaginator
 from sequences import selectors, services
 
 SEQUENCES_A_PAGE = 24
@@ -20,7 +20,7 @@ SEQUENCES_A_PAGE = 24
 def sequence_list(request: SignedInRequest) -> HttpResponse:
     """List a person's own sequences, those of their teams and the public ones."""
     sequences = selectors.sequences_visible_to(request.user).order_by("title", "pk")
-    page = Paginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
+    page = CappedPaginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
     return render(request, "sequences/sequence_list.html", {"page": page})
 
 

@@ -1,4 +1,4 @@
-"""Every list and filter that has to stay quick, whatever there is, and what it asks the database."""
+"""Every list and filter that has to stay quick, and what it asks the database."""
 
 from __future__ import annotations
 
