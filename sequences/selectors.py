@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
 
 from config.lib.errors import NotFound
 from registry.errors import ToolUnavailable
@@ -22,15 +23,14 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
 
     Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs.
     """
-    own = Q(runs__user=user, runs__parent_step=None)
-    last = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None).order_by(
-        "-created_at", "pk"
-    )
+    own = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None)
+    last = own.order_by("-created_at", "pk")
+    counted = own.order_by().values("tool").annotate(count=Count("pk")).values("count")
     return (
         tools_visible_to(user)
         .filter(kind=ToolKind.SEQUENCE)
         .annotate(
-            run_count=Count("runs", filter=own),
+            run_count=Coalesce(Subquery(counted), 0),
             last_run_at=Subquery(last.values("created_at")[:1]),
             last_run_status=Subquery(last.values("status")[:1]),
         )

@@ -202,6 +202,8 @@ class Tool(Fares):
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category", "title"], name="tool_category_title"),
             models.Index(fields=["title", "id"], name="tool_title"),
+            models.Index(fields=["kind", "title", "id"], name="tool_kind_title"),
+            models.Index(fields=["-created_at", "id"], name="tool_created"),
             GinIndex(NAMES, name="tool_names"),
             models.Index(
                 fields=["import_health"],

@@ -95,7 +95,7 @@ def test_pages_keep_the_filters(page):
 
     first = page(f"{TOOLS}?kind=npm")
     assert len(titles(first)) == 24
-    assert f"{TOOLS}?kind=npm&amp;page=2" in first
+    assert "?kind=npm&amp;page=2" in first
     assert len(titles(page(f"{TOOLS}?kind=npm&page=2"))) == 6
     assert "health=import_broken" in first
     assert f"{TOOLS}?kind=npm&amp;health=import_broken" in first, "a chip keeps the other filters"

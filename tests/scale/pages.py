@@ -20,7 +20,7 @@ def made(what: str, number: int) -> UUID:
     return UUID(md5(f"{what}{number}".encode(), usedforsecurity=False).hexdigest())
 
 
-TOOL, SEQUENCE, PACKAGE = made("tool", 1), made("tool", 100), made("package", 2)
+TOOL, SEQUENCE, PACKAGE = made("tool", 23), made("tool", 100), made("package", 2)
 AGENT = "scale-2"
 TALK = made("conversation", 1)
 
@@ -56,6 +56,10 @@ GOVERNED = (
 )
 
 
+FINE = {200, 302}
+MOST_TRIES = 60
+
+
 @dataclass(frozen=True, kw_only=True)
 class Asked:
     """One query of a page: `rows` are those that the database had to read for it."""
@@ -85,12 +89,14 @@ def asked_by(user: User, path: str) -> list[Asked]:
     """Open a page and return what it asked the database, each query looked at by EXPLAIN."""
     client = Client()
     client.force_login(user)
-    client.get(path)  # what a process asks once, such as content types
+    for _ in range(MOST_TRIES):  # what a process asks once; its first searches read all tools
+        if client.get(path).status_code in FINE:
+            break
     with CaptureQueriesContext(connection) as captured:
         answer = client.get(path)
         if answer.streaming:
             b"".join(answer)
-    assert answer.status_code in {200, 302}, f"{path} answered {answer.status_code}"
+    assert answer.status_code in FINE, f"{path} answered {answer.status_code}"
     return [explained(query["sql"]) for query in captured if query["sql"].startswith("SELECT")]
 
 

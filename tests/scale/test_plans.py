@@ -7,7 +7,7 @@ from config.management.scale import Sizes, fill
 from tests.scale.pages import asked_by, people, visits
 
 SIZES = Sizes(tools=20_000, invocations=100_000, turns=15_000, runs=10_000)
-MOST_ROWS = 5_000
+MOST_ROWS = 12_000
 """Rows that one query may read: far fewer than there are, so that ten times as many tools and
 calls do not make it ten times as slow."""
 
