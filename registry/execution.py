@@ -23,16 +23,19 @@ from registry.errors import (
     MissingCredential,
     OutputRejected,
     PermissionRefused,
+    RateLimited,
     ToolError,
     ToolFailed,
+    ToolStopped,
 )
 from registry.executors.base import Output, executor_for
 from registry.media import without_media
 from registry.models import Invocation
-from registry.models.invocation import Caller, Outcome
+from registry.models.invocation import Caller, Decision, Outcome
 from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
+from registry.running import Signal, running, stop_in
 from registry.saved_files import FILES, kept_files, without_files
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -56,6 +59,15 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     `arguments` is whatever the caller sent; it is checked against the tool's input schema and
     completed with the schema's defaults.
     """
+    if spec.kind == ToolKind.BUILTIN:  # over before anybody could stop it
+        return _invoked(spec, arguments, context, Signal(context.cancel))
+    with running.call(spec.tool_id, context.cancel) as signal:
+        return _invoked(spec, arguments, context, signal)
+
+
+def _invoked(
+    spec: ToolSpec, arguments: JsonValue, context: CallContext, signal: Signal
+) -> ToolResult:
     started = time.monotonic()
     masker = Masker(context.given.values())
     details: JsonObject | None = None
@@ -72,6 +84,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         inside = _narrowed(spec, context, standing, env, masker).derive(
             invocation_id=invocation_id,
             inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
+            cancel=signal,
         )
         try:
             answer = executor_for(spec.kind).execute(spec, checked, inside)
@@ -85,6 +98,9 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     except Exception as problem:  # the boundary: a tool's bug must not end the turn or the run
         log_failure(logger, masker, "%s failed unexpectedly", spec.label)
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
+    if error is not None and signal.stop is not None:
+        details = error.extra.get("details", details)
+        error = signal.stop.error(spec.wire_name, running=True)
     if error is not None:
         error, details = _told(naming_keys(error, spec), spec, masker, details)
     details, files = without_files(details)
@@ -113,8 +129,10 @@ def _permitted(
     spec: ToolSpec, arguments: JsonValue, context: CallContext, standing: Standing | None
 ) -> JsonObject:
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
-    if standing is None or not standing.usable_by(context.user):
+    if standing is None or not standing.open_to(context.user):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
+    if stop := stop_in(standing):
+        raise stop.error(spec.wire_name)
     if standing.visibility == Visibility.PUBLIC and not _trusted(spec, context, standing):
         raise PermissionRefused(
             f"Version {spec.version} of {spec.wire_name} was never approved.",
@@ -281,4 +299,19 @@ def _record(
         arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
         output=_recorded(output),
         duration_ms=duration_ms,
+        decision=_decision(error),
     )
+
+
+def _decision(error: ToolError | None) -> Decision:
+    """Return what became of the request to call; a call that was let through may still fail."""
+    match error:
+        case ToolStopped():
+            return Decision.STOPPED
+        case RateLimited(phase="permission"):
+            return Decision.LIMITED
+        case PermissionRefused():
+            return Decision.REFUSED
+        case ApprovalDenied():
+            return Decision.DENIED
+    return Decision.ALLOWED

@@ -1,5 +1,6 @@
 """What there is to see, and who may see it."""
 
+from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
@@ -23,6 +24,9 @@ CALLS_READ = 50
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 
+RUNS = Q(stopped_at=None) & (Q(package=None) | Q(package__stopped_at=None))
+"""The condition that neither a tool nor its package is stopped."""
+
 
 def tools_visible_to(user: User) -> QuerySet[Tool]:
     """Return the tools a person may see: own, shared by a team, public and approved.
@@ -45,9 +49,14 @@ def tools_visible_to(user: User) -> QuerySet[Tool]:
 
 
 def tools_usable_by(user: User) -> QuerySet[Tool]:
-    """Return the visible tools that review has not stopped."""
-    return tools_visible_to(user).exclude(
-        Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
+    """Return the visible tools that neither review nor a governor has stopped."""
+    return (
+        tools_visible_to(user)
+        .exclude(
+            Q(review_status__in=BLOCKED)
+            | Q(package__review_status__in=BLOCKED, package__isnull=False)
+        )
+        .filter(RUNS)
     )
 
 
@@ -70,9 +79,22 @@ class Standing(NamedTuple):
     required_scopes: list[str]
     unreviewed_versions: list[int]
     allowed_hosts: list[str] | None
+    stopped_reason: str
+    package_stopped_reason: str | None
+    package_name: str | None
+    calls_per_minute: int | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
+        return self.open_to(user) and not self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Say whether a governor stopped it or its package; a stop always has a reason."""
+        return bool(self.stopped_reason or self.package_stopped_reason)
+
+    def open_to(self, user: User) -> bool:
+        """Say whether it is this person's to call, stopped or not."""
         if self.review_status in BLOCKED or self.package_review in BLOCKED:
             return False
         if self.is_made_by(user):
@@ -133,10 +155,23 @@ def _standing_sql() -> str:
             "required_scopes",
             "unreviewed_versions",
             "package__allowed_hosts",
+            "stopped_reason",
+            "package__stopped_reason",
+            "package__name",
+            "calls_per_minute",
         )
     )
     sql: str = query.query.sql_with_params()[0]
     return sql
+
+
+def stops_of(tool_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Return those tools that are stopped now, each with the reason and the package stopped."""
+    stopped = Tool.objects.filter(pk__in=tool_ids).exclude(RUNS).order_by()
+    rows = stopped.values_list(
+        "pk", "stopped_reason", "package__stopped_reason", "package__name"
+    )
+    return {pk: (own, "") if own else (whole, name) for pk, own, whole, name in rows}
 
 
 def tool_visible_to(user: User, tool_id: UUID) -> Tool:

@@ -133,7 +133,7 @@ def package_review(package: Package, *, status: ReviewStatus) -> None:
     if status == ReviewStatus.APPROVED:
         _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
     if status in BLOCKED and package.artifact:
-        transaction.on_commit(partial(_forget, package.artifact))
+        transaction.on_commit(partial(artifact_forget, package.artifact))
 
 
 def _approved(tool: Tool) -> bool:
@@ -149,7 +149,7 @@ def _vouch(tools: QuerySet[Tool]) -> None:
     tools.update(unreviewed_versions=without)
 
 
-def _forget(artifact: str) -> None:
+def artifact_forget(artifact: str) -> None:
     """End what the sandbox keeps ready of it; a service that is not there keeps nothing."""
     with contextlib.suppress(ToolError):
         sandbox().forget(artifact)
