@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
-import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
 import pytest
+from django.contrib.auth.models import User
 from django.db import connections
 
 from agents.tokens import token_create
 from registry.calling import call_directly, direct_context
+from registry.loading import load_spec
 from registry.models import Invocation, Tool
 from registry.models.invocation import Caller, Decision
 from registry.models.tool import Health
@@ -93,16 +94,27 @@ def test_a_stop_ends_no_call_of_another_tool(sandbox_service, alice, governor):
     assert ending.result(SOON).output == "slept"
 
 
+def program_with(tool: Tool, code: Tool, user: Any, text: str) -> Any:
+    """Start a program that may call a tool; return its future, once the tool runs."""
+    spec = load_spec(tool)
+    context = direct_context(user, caller=Caller.BROWSER).derive(
+        tools=lambda: {spec.wire_name: spec}
+    )
+    text = text.replace("SLEEP", f"await {tool.wire_name}(ms=15000)")
+    ending = in_thread(lambda: call_directly(code, {"code": text}, context))
+    eventually(lambda: running_calls() == 1 or ending.done(), what="the inner call")
+    return ending
+
+
 @pytest.mark.django_db(transaction=True)
 def test_a_program_is_ended_when_the_running_of_code_is_stopped(sandbox_service, alice, governor):
-    code = make_run_code(timeout_seconds=300)
-    context = direct_context(alice, caller=Caller.BROWSER)
-    ending = in_thread(lambda: call_directly(code, {"code": "while True: pass"}, context))
-    eventually(lambda: running_calls() == 1, what="the program")
+    tool, code = sleeper(), make_run_code(timeout_seconds=100)
+    ending = program_with(tool, code, alice, "SLEEP")
 
     tool_stop(code, by=governor, reason="No programs today")
 
     assert ending.result(SOON).error.code == "tool_stopped"
+    eventually(lambda: running_calls() == 0, what="the end of the inner call")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -110,54 +122,39 @@ def test_a_program_hears_that_a_tool_it_calls_was_stopped_and_goes_on(
     sandbox_service, alice, governor
 ):
     tool, code = sleeper(), make_run_code(timeout_seconds=100)
-    program = (
-        "try:\n    sleeps(ms=15000)\nexcept Exception as error:\n    told = str(error)\ntold"
-    ).replace("sleeps", tool.wire_name)
-    from registry.loading import load_spec
-
-    spec = load_spec(tool)
-    context = direct_context(alice, caller=Caller.BROWSER).derive(
-        tools=lambda: {spec.wire_name: spec}
-    )
-    ending = in_thread(lambda: call_directly(code, {"code": program}, context))
-    eventually(lambda: running_calls() == 2, what="the inner call")
+    text = "try:\n    SLEEP\nexcept Exception as error:\n    told = str(error)\ntold"
+    ending = program_with(tool, code, alice, text)
 
     tool_stop(tool, by=governor, reason="Runs wild")
 
     assert "was stopped while this call ran: Runs wild" in ending.result(SOON).output["result"]
 
 
-class Caller_:
-    """Asks the running product by REST."""
-
-    def __init__(self, live: Live, user: Any) -> None:
-        _, token = token_create(user, name="stops")
-        headers = {"Authorization": f"Bearer {token}"}
-        self.client = httpx.Client(base_url=f"{live.url}/api/v1", headers=headers, timeout=90)
-
-    def run(self, tool: Tool, arguments: Any) -> httpx.Response:
-        return self.client.post(f"/tools/{tool.pk}/run/", json={"arguments": arguments})
+@pytest.fixture
+def asked(live: Live, alice: User) -> Iterator[Callable[[Tool], httpx.Response]]:
+    """Return the function that calls a tool by REST on the running product, for minutes."""
+    _, token = token_create(alice, name="stops")
+    headers = {"Authorization": f"Bearer {token}"}
+    with httpx.Client(base_url=f"{live.url}/api/v1", headers=headers, timeout=90) as client:
+        yield lambda tool: client.post(f"/tools/{tool.pk}/run/", json={"arguments": MINUTES})
 
 
-def test_a_call_in_the_web_process_is_ended_from_another_process(live, alice, governor):
+def test_a_call_in_the_web_process_is_ended_from_another_process(asked, governor):
     tool = sleeper()
-    asked = Caller_(live, alice)
-    ending = in_thread(lambda: asked.run(tool, MINUTES))
+    ending = in_thread(lambda: asked(tool))
     eventually(lambda: running_calls() == 1, what="the call")
 
     tool_stop(tool, by=governor, reason="Runs wild")
-    stopped = time.monotonic()
     answer = ending.result(SOON)
-    print(f"ended after {time.monotonic() - stopped:.3f} s")
 
     assert (answer.status_code, answer.json()["code"]) == (403, "tool_stopped")
     assert "while this call ran" in answer.json()["message"]
-    again = asked.run(tool, MINUTES)
+    again = asked(tool)
     assert (again.status_code, again.json()["extra"]["phase"]) == (403, "permission")
 
 
 @pytest.mark.parametrize("which", ["the tool of a step", "the sequence"])
-def test_a_run_in_the_worker_ends_with_the_reason(live, alice, governor, which):
+def test_a_run_in_the_worker_ends_with_the_reason(asked, alice, governor, which):
     tool = sleeper()
     sequence = make_sequence(
         alice,
@@ -175,13 +172,12 @@ def test_a_run_in_the_worker_ends_with_the_reason(live, alice, governor, which):
         },
         input_schema=SLEEPS_SCHEMA,
     )
-    launched = Caller_(live, alice).run(sequence, MINUTES)
+    launched = asked(sequence)
     assert launched.status_code == 202, launched.text
     eventually(lambda: running_calls() == 1, what="the step")
 
     stopped = sequence if which == "the sequence" else tool
     tool_stop(stopped, by=governor, reason="Runs wild")
-    asked = time.monotonic()
 
     run = Run.objects.get(pk=launched.json()["run"])
 
@@ -190,7 +186,6 @@ def test_a_run_in_the_worker_ends_with_the_reason(live, alice, governor, which):
         return bool(run.is_finished)
 
     eventually(ended, seconds=SOON, what="the end of the run")
-    print(f"ended after {time.monotonic() - asked:.3f} s")
     assert (run.status, run.error["code"]) == ("failed", "tool_stopped")
     assert run.error["message"].endswith("Runs wild")
     eventually(lambda: running_calls() == 0, what="the end of the guest")
