@@ -29,6 +29,7 @@ from registry.errors import (
     ToolStopped,
 )
 from registry.executors.base import Output, executor_for
+from registry.limits import is_worth_a_row, require_within_limit
 from registry.media import without_media
 from registry.models import Invocation
 from registry.models.invocation import Caller, Decision, Outcome
@@ -79,6 +80,8 @@ def _invoked(
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
+        if standing is not None:
+            require_within_limit(spec, context, standing)
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
         lent: set[str] = set()
         inside = _narrowed(spec, context, standing, env, masker).derive(
@@ -101,13 +104,16 @@ def _invoked(
     if error is not None and signal.stop is not None:
         details = error.extra.get("details", details)
         error = signal.stop.error(spec.wire_name, running=True)
+        metrics.ENDED.labels(spec.kind).inc()
     if error is not None:
         error, details = _told(naming_keys(error, spec), spec, masker, details)
     details, files = without_files(details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
+    metrics.call_ended(spec.kind, error.code if error else "", time.monotonic() - started)
+    if error is not None and not _is_recorded(spec, context, error):
+        return Failed(error=error, duration_ms=duration_ms, invocation_id=None, details=details)
     row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
-    metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
         if files:
@@ -121,8 +127,15 @@ def _invoked(
 
 
 def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:
-    """Return the checked arguments, or raise what `invoke` would refuse the call with."""
-    return _permitted(spec, arguments, context, standing_of(spec.tool_id))
+    """Return the checked arguments, or raise what `invoke` would refuse the call with.
+
+    It counts as a call: what is permitted here is started.
+    """
+    standing = standing_of(spec.tool_id)
+    checked = _permitted(spec, arguments, context, standing)
+    if standing is not None:
+        require_within_limit(spec, context, standing)
+    return checked
 
 
 def _permitted(
@@ -301,6 +314,16 @@ def _record(
         duration_ms=duration_ms,
         decision=_decision(error),
     )
+
+
+def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:
+    """Say whether a failed call gets a row: every one that reached the tool, and of those that a
+    limit or a stop refused the first of each minute, since nobody slows down who floods us."""
+    if not isinstance(error, RateLimited | ToolStopped) or error.phase != "permission":
+        return True
+    recorded = is_worth_a_row(error.code, spec.tool_id, context)
+    metrics.REFUSED.labels(spec.kind, error.code, "yes" if recorded else "no").inc()
+    return recorded
 
 
 def _decision(error: ToolError | None) -> Decision:

@@ -168,9 +168,7 @@ def _standing_sql() -> str:
 def stops_of(tool_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
     """Return those tools that are stopped now, each with the reason and the package stopped."""
     stopped = Tool.objects.filter(pk__in=tool_ids).exclude(RUNS).order_by()
-    rows = stopped.values_list(
-        "pk", "stopped_reason", "package__stopped_reason", "package__name"
-    )
+    rows = stopped.values_list("pk", "stopped_reason", "package__stopped_reason", "package__name")
     return {pk: (own, "") if own else (whole, name) for pk, own, whole, name in rows}
 
 

@@ -46,9 +46,7 @@ def _answer(run: Run) -> Output:
         return Output(value=run.output, details=details)
     error = run.error or {}
     failure = CallCancelled if run.status == RunStatus.CANCELLED else _class_of(error)
-    raise failure(
-        error.get("message", ""), error.get("hint", ""), phase="execute", details=details
-    )
+    raise failure(error.get("message", ""), error.get("hint", ""), phase="execute", details=details)
 
 
 def _class_of(error: JsonObject) -> type[ToolError]:

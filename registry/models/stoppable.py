@@ -56,4 +56,3 @@ def stop_constraints(noun: str) -> list[models.BaseConstraint]:
             name=f"{noun}_stop_has_reason",
         )
     ]
-

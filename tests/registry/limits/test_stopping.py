@@ -109,13 +109,11 @@ def test_a_sequence_whose_tool_is_stopped_cannot_be_started_when_it_is_stopped_i
     sequence = make_sequence(alice)
     tool_stop(sequence, by=governor, reason="Sends twice")
 
-    from sequences.runs import run_start
     from registry.errors import ToolStopped
+    from sequences.runs import run_start
 
     with pytest.raises(ToolStopped, match="Sends twice"):
-        run_start(
-            sequence, {"text": "1"}, context=direct_context(alice, caller=Caller.BROWSER)
-        )
+        run_start(sequence, {"text": "1"}, context=direct_context(alice, caller=Caller.BROWSER))
 
 
 @pytest.mark.parametrize("change", [tool_stop, tool_resume])
