@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from config.lib.errors import NotFound
+from config.lib.errors import NotAllowed, NotFound
 from config.lib.jsontext import shortened
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import UNWELL, in_state
@@ -191,6 +191,18 @@ def tool_owned_by(user: User, tool_id: UUID) -> Tool:
         raise NotFound(
             "There is no such tool among yours.", "Only the owner of a tool may change it."
         )
+    return tool
+
+
+def tool_governed_by(user: User, tool_id: UUID) -> Tool:
+    """Return any living tool to a governor; raise NotAllowed, or NotFound where it is hidden."""
+    if not user.has_perm("registry.change_tool"):
+        tool_visible_to(user, tool_id)
+        raise NotAllowed("Only a governor may do this.", "Ask a governor.")
+    tools = Tool.objects.filter(pk=tool_id, deleted_at=None)
+    tool = tools.select_related("package", "owner", "team").first()
+    if tool is None:
+        raise NotFound("There is no such tool.", "Look in the catalogue.")
     return tool
 
 

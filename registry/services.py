@@ -119,12 +119,6 @@ def tool_review(tool: Tool, *, status: ReviewStatus) -> None:
         _vouch(Tool.objects.filter(pk=tool.pk))
 
 
-def tool_limit_time(tool: Tool, *, seconds: int, author: User | None) -> ToolVersion:
-    """Say how long a call of a tool may take, 1 to 300 seconds, as its next version."""
-    tool.timeout_seconds = seconds
-    return tool_publish(tool, author=author, reason=f"Time limit: {seconds} s")
-
-
 @transaction.atomic
 def package_review(package: Package, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a package and so its tools, in their present versions."""

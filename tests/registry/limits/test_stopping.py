@@ -141,7 +141,7 @@ def test_a_stop_needs_a_reason_that_fits(governor, calculator, reason):
 
 def test_a_second_stop_changes_nothing_and_tells_the_first(governor, calculator):
     tool_stop(calculator, by=governor, reason="The first")
-    with pytest.raises(Conflict, match="stopped already.*The first"):
+    with pytest.raises(Conflict, match=r"stopped already.*The first"):
         tool_stop(calculator, by=governor, reason="The second")
     tool_resume(calculator, by=governor, reason="Mended")
     with pytest.raises(Conflict, match="is not stopped"):
