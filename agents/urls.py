@@ -18,5 +18,6 @@ urlpatterns = [
     path("<slug:slug>/", agents.agent_detail, name="agent_detail"),
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
+    path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
 ]

@@ -74,6 +74,7 @@ class GovernanceForm(ReasonForm):
 
     def __init__(self, data: Any = None, *, tool: Tool) -> None:
         super().__init__(data, label_suffix="", initial=governed_of(tool)._asdict())
+        self.fields["required_scopes"].known = tool.required_scopes  # type: ignore[attr-defined]
 
     @property
     def governed(self) -> Governed:

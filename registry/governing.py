@@ -60,12 +60,12 @@ def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
     """
     reason = checked_reason(reason, by, "registry.change_tool")
     wanted = wanted._replace(required_scopes=sorted(set(wanted.required_scopes)))
-    if problems := _problems(wanted):
+    row = Tool.objects.select_for_update(of=("self",)).select_related("package").get(pk=tool.pk)
+    before = governed_of(row)
+    if problems := _problems(wanted, before):
         raise InvalidInput(
             "The tool's limits are not valid.", "Correct the named fields.", problems=problems
         )
-    row = Tool.objects.select_for_update(of=("self",)).select_related("package").get(pk=tool.pk)
-    before = governed_of(row)
     changed = [name for name in Governed._fields if getattr(before, name) != getattr(wanted, name)]
     if not changed:
         return row
@@ -81,8 +81,9 @@ def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
     return row
 
 
-def _problems(wanted: Governed) -> list[JsonObject]:
-    problems = problems_at(PATHS["required_scopes"], scope_problems(wanted.required_scopes))
+def _problems(wanted: Governed, before: Governed) -> list[JsonObject]:
+    wrong = scope_problems(wanted.required_scopes, before.required_scopes)
+    problems = problems_at(PATHS["required_scopes"], wrong)
     calls, cost = wanted.calls_per_minute, wanted.cost_per_call
     if calls is not None and not 1 <= calls <= MOST_CALLS:
         problems += problems_at(

@@ -1,5 +1,6 @@
 """The field in which a person writes scopes."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -16,11 +17,13 @@ class ScopesField(forms.CharField):
             attrs={"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}
         )
         super().__init__(**{"required": False, "widget": widget, **options})
+        self.known: Collection[str] = ()
+        """Scopes that stand already, whatever their form."""
 
     def clean(self, value: str | list[str] | None) -> list[str]:
         """Return the scopes in order, each once; say what is wrong with one that is none."""
         scopes = scopes_in(value) if isinstance(value, str) else sorted(set(value or []))
-        if problems := scope_problems(scopes):
+        if problems := scope_problems(scopes, self.known):
             raise ValidationError(problems)
         return scopes
 

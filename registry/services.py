@@ -1,7 +1,7 @@
 """Every change of the registry."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -78,8 +78,11 @@ def tool_write(
     input_schema: JsonSchema,
     visibility: str,
     team: Group | None,
+    required_scopes: Collection[str] | None = None,
 ) -> Tool:
     """Save what a person made of their own tool, checked before, and publish its next version.
+
+    Scopes of None stay as they are.
 
     A public tool waits for review after every change of what it does, because that is no longer
     what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
@@ -89,6 +92,8 @@ def tool_write(
         tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
     tool.title, tool.description = name, description
     tool.definition, tool.input_schema = definition, storable(input_schema)
+    if required_scopes is not None:
+        tool.required_scopes = sorted(set(required_scopes))
     became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
     tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
     changed = canonical_digest(snapshot_of(tool)) != before

@@ -53,6 +53,11 @@ class ToolGovernanceForm(forms.ModelForm[Tool]):
         help_text="Why scopes, limits or the cost are changed; it is kept in the history.",
     )
 
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        if field := self.fields.get("required_scopes"):  # not there for who may only look
+            field.known = list(self.instance.required_scopes)  # type: ignore[attr-defined]
+
     def clean(self) -> JsonObject:
         """Ask for a reason where something is changed that needs one."""
         data: JsonObject = super().clean() or {}

@@ -419,6 +419,9 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()
     inputSchema = serializers.DictField()
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_SCOPE), required=False
+    )
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
