@@ -62,7 +62,7 @@ def test_a_governor_limits_and_stops_what_runs(
 
     # the agent lacks the scope
     page.goto(f"/agents/{agent.slug}/")
-    expect(page.get_by_text("It cannot call this: it lacks")).to_be_visible()
+    expect(page.get_by_text("It cannot call sleeps: it lacks")).to_be_visible()
     shoot(page, "agent-lacks-scope")
     page.get_by_role("button", name="Grant the scopes of sleeps").click()
     expect(page.get_by_text("Helper is granted sleep:long.")).to_be_visible()

@@ -49,6 +49,7 @@ def test_a_governor_stops_a_tool_on_its_page_and_everybody_reads_why(
     told = client_for(alice).get(page("tool_detail", tool)).content.decode()
     assert "This tool is stopped by governor, since" in told
     assert "Sends twice" in told
+    assert "It is stopped, so nobody can call it." in told
     assert page("tool_resume", tool) not in told
     assert page("tool_resume", tool) in done.content.decode()
 
