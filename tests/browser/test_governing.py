@@ -16,16 +16,21 @@ from tests.factories import make_agent, make_builtin, make_package, make_tool
 pytestmark = pytest.mark.sandbox
 
 
+def make_admin() -> User:
+    """Make a governor."""
+    password = make_password("secret-admin", hasher="pbkdf2_sha256")
+    return User.objects.create(
+        username="admin", password=password, is_superuser=True, is_staff=True
+    )
+
+
 def test_a_governor_limits_and_stops_what_runs(
     live: object,
     page: Page,
     sign_in: Callable[[str], None],
     shoot: Callable[[Page, str], None],
 ) -> None:
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    admin = User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    admin = make_admin()
     built = sandbox().build(ecosystem="npm", name="@outfitter-test/remembers")
     package = make_package(name=built.name, version=built.version, artifact=built.artifact)
     schema = {"type": "object", "properties": {"ms": {"type": "integer"}}, "required": ["ms"]}
@@ -83,16 +88,26 @@ def test_a_governor_limits_and_stops_what_runs(
     expect(error).to_contain_text("sleeps was stopped while this call ran: It sleeps on the job.")
     shoot(page, "tool-stopped-while-running")
 
-    # and the package
-    other.goto(f"/packages/{package.pk}/")
-    other.get_by_role("main").get_by_role("link", name="Stop").click()
-    other.get_by_label("Reason").fill("All of it sleeps.")
-    other.get_by_role("button", name="Stop now").click()
-    expect(other.get_by_text("This package is stopped by admin")).to_be_visible()
-    shoot(other, "package-stopped")
-    other.get_by_role("link", name="Resume").click()
-    expect(other.get_by_role("heading", name=f"Resume {package.name}")).to_be_visible()
-    shoot(other, "package-resume")
-    other.get_by_label("Reason").fill("Mended.")
-    other.get_by_role("button", name="Resume").click()
-    expect(other.get_by_text("runs again.")).to_be_visible()
+
+def test_a_governor_stops_a_package_and_lets_it_run_again(
+    live: object,
+    page: Page,
+    sign_in: Callable[[str], None],
+    shoot: Callable[[Page, str], None],
+) -> None:
+    make_admin()
+    package = make_package(name="@acme/mail")
+    make_tool(package=package)
+    sign_in("admin")
+    page.goto(f"/packages/{package.pk}/")
+    page.get_by_role("main").get_by_role("link", name="Stop").click()
+    page.get_by_label("Reason").fill("All of it sleeps.")
+    page.get_by_role("button", name="Stop now").click()
+    expect(page.get_by_text("This package is stopped by admin")).to_be_visible()
+    shoot(page, "package-stopped")
+    page.get_by_role("link", name="Resume").click()
+    expect(page.get_by_role("heading", name=f"Resume {package.name}")).to_be_visible()
+    shoot(page, "package-resume")
+    page.get_by_label("Reason").fill("Mended.")
+    page.get_by_role("button", name="Resume").click()
+    expect(page.get_by_text("runs again.")).to_be_visible()
