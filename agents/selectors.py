@@ -48,7 +48,7 @@ def links_of(agent: Agent) -> QuerySet[AgentTool]:
     """Return the links of an agent with their tools."""
     return (
         AgentTool.objects.filter(agent=agent, tool__deleted_at=None)
-        .select_related("tool__package")
+        .select_related("tool__package", "agent")
         .order_by("tool__wire_name", "pk")
     )
 

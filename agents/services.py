@@ -118,6 +118,20 @@ def tool_unlink(agent: Agent, tool_id: UUID) -> None:
 
 
 @transaction.atomic
+def scopes_grant(agent: Agent, tool_id: UUID) -> list[str]:
+    """Grant an agent the scopes that one of its linked tools requires; return the new ones."""
+    locked = Agent.objects.select_for_update().get(pk=agent.pk)
+    link = AgentTool.objects.filter(agent=agent, tool_id=tool_id, tool__deleted_at=None)
+    found = link.select_related("tool", "agent").first()
+    if found is None:
+        raise NotFound("This agent has no such tool.", "Link it first, then grant its scopes.")
+    granted = found.missing_scopes
+    locked.scopes = agent.scopes = sorted({*locked.scopes, *granted})
+    locked.save(update_fields=["scopes", "updated_at"])
+    return granted
+
+
+@transaction.atomic
 def tools_set(agent: Agent, tool_ids: Iterable[UUID]) -> None:
     """Make these the linked tools; the settings of links that stay are kept."""
     wanted = set(tool_ids)

@@ -18,6 +18,7 @@ urlpatterns = [
     path("<slug:slug>/", agents.agent_detail, name="agent_detail"),
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
+    path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
     path("<slug:slug>/experiments/", experiments.experiment_list, name="experiment_list"),
     path("<slug:slug>/experiments/new/", experiments.experiment_create, name="experiment_create"),

@@ -56,5 +56,8 @@ class DomainErrorMiddleware:
             return None
         if request.accepts("text/html"):
             template = "components/error.html" if wants_fragment(request) else "error.html"
-            return render(request, template, {"error": error}, status=error.status)
-        return JsonResponse(error.as_dict(), status=error.status)
+            response = render(request, template, {"error": error}, status=error.status)
+            for name, value in error.headers.items():
+                response[name] = value
+            return response
+        return JsonResponse(error.as_dict(), status=error.status, headers=error.headers)

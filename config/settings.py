@@ -222,6 +222,9 @@ TOOL_EXECUTORS = {
 CODE_CALL_SECONDS = int(os.environ.get("SANDBOX_CODE_CALL_SECONDS", "20"))
 """How long one call of a tool may take that a program makes."""
 
+TOOL_CALLS_PER_MINUTE = int(os.environ.get("OUTFITTER_TOOL_CALLS_PER_MINUTE", "600"))
+"""How often each caller may call a tool that has no limit of its own; 0: as often as they like."""
+
 TOOL_CREDENTIALS = "agents.credentials.env_of"
 """Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""
 

@@ -22,6 +22,7 @@ def initial_of(tool: Tool | None) -> JsonObject:
         "name": tool.title if tool else "",
         "description": tool.description if tool else "",
         "input_schema": _pretty(tool.input_schema if tool else NO_INPUT),
+        "required_scopes": tool.required_scopes if tool else [],
         "method": definition.get("method", "GET"),
         "url": definition.get("url", ""),
         "query": _lines(definition.get("query", {})),

@@ -11,6 +11,7 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.scope_field import ScopesField
 
 BODIES = (
     ("none", "None"),
@@ -35,11 +36,12 @@ GROUPS = (
     ("Request", ("method", "url", "query", "headers", "body_type", "body", "content_type")),
     ("Sign-in", ("auth_type", "auth_env", "auth_username", "auth_name", "auth_prefix")),
     ("Answer", ("response_path",)),
-    ("Sharing", ("visibility", "team")),
+    ("Sharing", ("visibility", "team", "required_scopes")),
     ("Limits", ("success_status", "max_bytes", "timeout_seconds")),
 )
 FIELD_OF = {
     "inputSchema": "input_schema",
+    "requiredScopes": "required_scopes",
     "definition.body.contentType": "content_type",
     "definition.body.type": "body_type",
     "definition.body": "body",
@@ -173,9 +175,17 @@ class ApiToolForm(forms.Form):
         queryset=Group.objects.none(), required=False, empty_label="No team"
     )
 
+    required_scopes = ScopesField(
+        label="Scopes it requires",
+        help_text="Such as mail:send, separated by spaces. Only agents and tokens that are granted "
+        "all of them may call it.",
+    )
+
     def __init__(self, data: QueryDict | None, *, user: User, tool: Tool | None) -> None:
         super().__init__(data, initial=initial_of(tool), label_suffix="")
         self._before = (tool.definition if tool else None) or {}
+        known = tool.required_scopes if tool else ()
+        self.fields["required_scopes"].known = known  # type: ignore[attr-defined]
         teams = user.groups.order_by("name", "pk")
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():

@@ -1,6 +1,7 @@
 """HTTP tools that people make: checked, saved, published, deleted."""
 
 import re
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from django.contrib.auth.models import Group, User
@@ -19,6 +20,7 @@ from registry.api_rules import rule_problems
 from registry.authoring import (
     checked_fields,
     field_problems,
+    owner_scope_problems,
     present_fields,
     require_owner,
     team_named,
@@ -43,6 +45,7 @@ class ApiFields:
     input_schema: JsonValue
     visibility: str
     team: Group | None = None
+    required_scopes: Collection[str] = ()
 
 
 def new_api_tool(owner: User) -> Tool:
@@ -62,7 +65,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         definition=storable(fields.definition),
         input_schema=storable(fields.input_schema),
     )
-    definition = _checked(author, cleaned)
+    definition = _checked(tool, author, cleaned)
     tool.timeout_seconds = definition.timeout_seconds
     return tool_write(
         tool,
@@ -73,10 +76,11 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         input_schema=cleaned.input_schema,
         visibility=cleaned.visibility,
         team=cleaned.team,
+        required_scopes=cleaned.required_scopes,
     )
 
 
-def _checked(author: User, fields: ApiFields) -> ApiDefinition:
+def _checked(tool: Tool, author: User, fields: ApiFields) -> ApiDefinition:
     schema = fields.input_schema
     problems = [
         ApiProblem(f"$.{field}", message)
@@ -88,6 +92,10 @@ def _checked(author: User, fields: ApiFields) -> ApiDefinition:
             visibility=fields.visibility,
             team=fields.team,
         )
+    ]
+    problems += [
+        ApiProblem("$.requiredScopes", message)
+        for message in owner_scope_problems(tool, author, fields.required_scopes)
     ]
     if too_large := _size_problems(fields):
         raise ApiInvalid([*problems, *too_large])
@@ -133,13 +141,14 @@ class ApiAuthor:
 
     def create(self, user: User, data: JsonObject) -> Tool:
         """Make an HTTP tool; without an input schema it takes no input."""
-        empty = {
+        empty: JsonObject = {
             "name": "",
             "description": "",
             "definition": {},
             "inputSchema": dict(NO_INPUT),
             "visibility": Visibility.PRIVATE.value,
             "team": None,
+            "requiredScopes": [],
         }
         fields = _fields(user, {**empty, **checked_fields("tool", data)})
         return api_tool_save(new_api_tool(user), author=user, fields=fields)
@@ -174,4 +183,5 @@ def _fields(user: User, data: JsonObject) -> ApiFields:
         input_schema=data["inputSchema"],
         visibility=data["visibility"],
         team=team_named(user, data["team"]),
+        required_scopes=data["requiredScopes"],
     )

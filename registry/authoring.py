@@ -4,7 +4,7 @@ The apps above know what a kind's definition means; the REST API of the registry
 through this Protocol and so imports none of them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache
 from typing import Protocol
 
@@ -16,7 +16,9 @@ from config.lib.errors import InvalidInput, NotFound
 from config.lib.types import JsonObject, JsonValue
 from registry.context import CallContext
 from registry.models import Tool
+from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
+from registry.scopes import scope_problems
 
 LONGEST_NAME = 120
 LONGEST_DESCRIPTION = 4_000
@@ -28,17 +30,19 @@ FIELDS = {
     "team": str | None,
     "definition": dict,
     "inputSchema": dict,
+    "requiredScopes": list,
 }
 """Field of a request's body → its type. `team` is the name of a team."""
 
-TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object"}
+TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object", list: "a list of texts"}
 
 
 class ToolAuthor(Protocol):
     """Makes, changes, deletes and starts the tools of one kind."""
 
     def create(self, user: User, data: JsonObject) -> Tool:
-        """Make a tool of `{name, description, visibility, team, definition, inputSchema}`.
+        """Make a tool of `{name, description, visibility, team, definition, inputSchema,
+        requiredScopes}`.
 
         Raises InvalidInput with `extra["problems"]`, one for each field that is wrong.
         """
@@ -97,6 +101,9 @@ def checked_fields(noun: str, data: JsonObject) -> JsonObject:
         for name, kind in FIELDS.items()
         if name in fields and not isinstance(fields[name], kind)
     ]
+    scopes = fields.get("requiredScopes")
+    if isinstance(scopes, list) and not all(isinstance(scope, str) for scope in scopes):
+        problems += [{"path": "$.requiredScopes", "message": "must be a list of texts"}]
     if problems:
         raise InvalidInput(
             f"The {noun} is not valid.", "Correct the named fields.", problems=problems
@@ -113,6 +120,7 @@ def present_fields(tool: Tool) -> JsonObject:
         "team": tool.team.name if tool.team else None,
         "definition": tool.definition,
         "inputSchema": tool.input_schema,
+        "requiredScopes": list(tool.required_scopes),
     }
 
 
@@ -157,3 +165,20 @@ def field_problems(
         team is None or not author.groups.filter(pk=team.pk).exists()
     ):
         yield "team", f"Choose one of your own teams, or keep the {noun} to yourself."
+
+
+def owner_scope_problems(tool: Tool, author: User, scopes: Collection[str]) -> Iterator[str]:
+    """Yield what keeps a person from having their own tool require just these scopes.
+
+    What everybody may call was approved with the scopes that it has: its owner may ask for more of
+    its callers, and only a governor for less.
+    """
+    yield from scope_problems(scopes, tool.required_scopes)
+    approved = tool.visibility == Visibility.PUBLIC and tool.review_status == ReviewStatus.APPROVED
+    if not tool.version or not approved or author.has_perm("registry.change_tool"):
+        return
+    if dropped := sorted(set(tool.required_scopes) - set(scopes)):
+        yield (
+            f"Only a governor takes {', '.join(dropped)} away from a tool that was approved for "
+            "everyone; you may add scopes."
+        )

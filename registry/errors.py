@@ -134,6 +134,34 @@ class PermissionRefused(ToolError):
     default_hint = "Ask the owner of the agent or of the tool for access."
 
 
+class ToolStopped(ToolError):
+    """The tool was stopped."""
+
+    # 403 and not 423: no lock that its holder lets go of, but a decision, which trying again
+    # does not change.
+    code = "tool_stopped"
+    health = Fault.NONE
+    status = HTTPStatus.FORBIDDEN
+    phase = "permission"
+    actor = "owner"
+    default_hint = "Use another tool, or ask a governor when it will run again."
+
+
+class RateLimited(ToolError):
+    """The tool was called too often."""
+
+    code = "rate_limited"  # `extra.retry_after_seconds` says when to try again
+    health = Fault.NONE
+    status = HTTPStatus.TOO_MANY_REQUESTS
+    phase = "permission"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the header that tells HTTP clients when to try again."""
+        wait = self.extra.get("retry_after_seconds")
+        return {"Retry-After": str(wait)} if wait is not None else {}
+
+
 class ApprovalDenied(ToolError):
     """The agent's settings deny this tool."""
 

@@ -23,16 +23,20 @@ from registry.errors import (
     MissingCredential,
     OutputRejected,
     PermissionRefused,
+    RateLimited,
     ToolError,
     ToolFailed,
+    ToolStopped,
 )
 from registry.executors.base import Output, executor_for
+from registry.limits import is_worth_a_row, require_within_limit
 from registry.media import without_media
 from registry.models import Invocation
-from registry.models.invocation import Caller, Outcome
+from registry.models.invocation import Caller, Decision, Outcome
 from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
+from registry.running import Signal, running, stop_in
 from registry.saved_files import FILES, kept_files, without_files
 from registry.schemas import validate_arguments
 from registry.selectors import Standing, standing_of
@@ -56,6 +60,15 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     `arguments` is whatever the caller sent; it is checked against the tool's input schema and
     completed with the schema's defaults.
     """
+    if spec.kind == ToolKind.BUILTIN:  # over before anybody could stop it
+        return _invoked(spec, arguments, context, Signal(context.cancel))
+    with running.call(spec.tool_id, context.cancel) as signal:
+        return _invoked(spec, arguments, context, signal)
+
+
+def _invoked(
+    spec: ToolSpec, arguments: JsonValue, context: CallContext, signal: Signal
+) -> ToolResult:
     started = time.monotonic()
     masker = Masker(context.given.values())
     details: JsonObject | None = None
@@ -67,11 +80,14 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
+        if standing is not None:
+            require_within_limit(spec, context, standing)
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
         lent: set[str] = set()
         inside = _narrowed(spec, context, standing, env, masker).derive(
             invocation_id=invocation_id,
             inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
+            cancel=signal,
         )
         try:
             answer = executor_for(spec.kind).execute(spec, checked, inside)
@@ -85,13 +101,19 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     except Exception as problem:  # the boundary: a tool's bug must not end the turn or the run
         log_failure(logger, masker, "%s failed unexpectedly", spec.label)
         error = ToolFailed(f"{spec.wire_name} failed: {type(problem).__name__}.")
+    if error is not None and signal.stop is not None:
+        details = error.extra.get("details", details)
+        error = signal.stop.error(spec.wire_name, running=True)
+        metrics.ENDED.labels(spec.kind).inc()
     if error is not None:
         error, details = _told(naming_keys(error, spec), spec, masker, details)
     details, files = without_files(details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
+    metrics.call_ended(spec.kind, error.code if error else "", time.monotonic() - started)
+    if error is not None and not _is_recorded(spec, context, error):
+        return Failed(error=error, duration_ms=duration_ms, invocation_id=None, details=details)
     row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
-    metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
         if files:
@@ -105,16 +127,25 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
 
 
 def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:
-    """Return the checked arguments, or raise what `invoke` would refuse the call with."""
-    return _permitted(spec, arguments, context, standing_of(spec.tool_id))
+    """Return the checked arguments, or raise what `invoke` would refuse the call with.
+
+    It counts as a call: what is permitted here is started.
+    """
+    standing = standing_of(spec.tool_id)
+    checked = _permitted(spec, arguments, context, standing)
+    if standing is not None:
+        require_within_limit(spec, context, standing)
+    return checked
 
 
 def _permitted(
     spec: ToolSpec, arguments: JsonValue, context: CallContext, standing: Standing | None
 ) -> JsonObject:
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
-    if standing is None or not standing.usable_by(context.user):
+    if standing is None or not standing.open_to(context.user):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
+    if stop := stop_in(standing):
+        raise stop.error(spec.wire_name)
     if standing.visibility == Visibility.PUBLIC and not _trusted(spec, context, standing):
         raise PermissionRefused(
             f"Version {spec.version} of {spec.wire_name} was never approved.",
@@ -281,4 +312,29 @@ def _record(
         arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
         output=_recorded(output),
         duration_ms=duration_ms,
+        decision=_decision(error),
     )
+
+
+def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:
+    """Say whether a failed call gets a row: every one that reached the tool, and of those that a
+    limit or a stop refused the first of each minute, since nobody slows down who floods us."""
+    if not isinstance(error, RateLimited | ToolStopped) or error.phase != "permission":
+        return True
+    recorded = is_worth_a_row(error.code, spec.tool_id, context)
+    metrics.REFUSED.labels(spec.kind, error.code, "yes" if recorded else "no").inc()
+    return recorded
+
+
+def _decision(error: ToolError | None) -> Decision:
+    """Return what became of the request to call; a call that was let through may still fail."""
+    match error:
+        case ToolStopped():
+            return Decision.STOPPED
+        case RateLimited(phase="permission"):
+            return Decision.LIMITED
+        case PermissionRefused():
+            return Decision.REFUSED
+        case ApprovalDenied():
+            return Decision.DENIED
+    return Decision.ALLOWED

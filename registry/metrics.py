@@ -29,6 +29,23 @@ DURATIONS = Histogram(
     buckets=SECONDS,
     registry=REGISTRY,
 )
+REFUSED = Counter(
+    "outfitter_refused_calls",
+    "Calls that this process refused because of a limit or a stop.",
+    ("kind", "reason", "recorded"),
+    registry=REGISTRY,
+)
+ENDED = Counter(
+    "outfitter_stopped_running_calls",
+    "Running calls that this process ended because their tool was stopped.",
+    ("kind",),
+    registry=REGISTRY,
+)
+UNLIMITED = Counter(
+    "outfitter_uncounted_calls",
+    "Calls that this process did not count against a limit, for Redis did not answer.",
+    registry=REGISTRY,
+)
 
 
 def call_ended(kind: str, error_code: str, seconds: float) -> None:

@@ -25,7 +25,7 @@ class Failed:
     error: ToolError
     duration_ms: int
     invocation_id: UUID | None
-    """None when the call never reached a known tool."""
+    """None when the call reached no tool, and was not worth a row: see `registry.limits`."""
     details: JsonObject | None = None
 
 

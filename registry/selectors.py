@@ -1,6 +1,7 @@
 """What there is to see, and who may see it."""
 
 import re
+from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
@@ -10,7 +11,7 @@ from django.contrib.postgres.search import SearchQuery
 from django.db import connection
 from django.db.models import Q, QuerySet
 
-from config.lib.errors import NotFound
+from config.lib.errors import NotAllowed, NotFound
 from config.lib.jsontext import shortened
 from registry.models import ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import UNWELL, in_state
@@ -26,6 +27,9 @@ CALLS_READ = 50
 _WORD = re.compile(r"\w+")
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
+
+RUNS = Q(stopped_at=None) & (Q(package=None) | Q(package__stopped_at=None))
+"""The condition that neither a tool nor its package is stopped."""
 
 
 def tools_visible_to(user: User) -> QuerySet[Tool]:
@@ -49,9 +53,14 @@ def tools_visible_to(user: User) -> QuerySet[Tool]:
 
 
 def tools_usable_by(user: User) -> QuerySet[Tool]:
-    """Return the visible tools that review has not stopped."""
-    return tools_visible_to(user).exclude(
-        Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
+    """Return the visible tools that neither review nor a governor has stopped."""
+    return (
+        tools_visible_to(user)
+        .exclude(
+            Q(review_status__in=BLOCKED)
+            | Q(package__review_status__in=BLOCKED, package__isnull=False)
+        )
+        .filter(RUNS)
     )
 
 
@@ -87,9 +96,22 @@ class Standing(NamedTuple):
     required_scopes: list[str]
     unreviewed_versions: list[int]
     allowed_hosts: list[str] | None
+    stopped_reason: str
+    package_stopped_reason: str | None
+    package_name: str | None
+    calls_per_minute: int | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
+        return self.open_to(user) and not self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Say whether a governor stopped it or its package; a stop always has a reason."""
+        return bool(self.stopped_reason or self.package_stopped_reason)
+
+    def open_to(self, user: User) -> bool:
+        """Say whether it is this person's to call, stopped or not."""
         if self.review_status in BLOCKED or self.package_review in BLOCKED:
             return False
         if self.is_made_by(user):
@@ -150,10 +172,21 @@ def _standing_sql() -> str:
             "required_scopes",
             "unreviewed_versions",
             "package__allowed_hosts",
+            "stopped_reason",
+            "package__stopped_reason",
+            "package__name",
+            "calls_per_minute",
         )
     )
     sql: str = query.query.sql_with_params()[0]
     return sql
+
+
+def stops_of(tool_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Return those tools that are stopped now, each with the reason and the package stopped."""
+    stopped = Tool.objects.filter(pk__in=tool_ids).exclude(RUNS).order_by()
+    rows = stopped.values_list("pk", "stopped_reason", "package__stopped_reason", "package__name")
+    return {pk: (own, "") if own else (whole, name) for pk, own, whole, name in rows}
 
 
 def tool_visible_to(user: User, tool_id: UUID) -> Tool:
@@ -175,6 +208,18 @@ def tool_owned_by(user: User, tool_id: UUID) -> Tool:
         raise NotFound(
             "There is no such tool among yours.", "Only the owner of a tool may change it."
         )
+    return tool
+
+
+def tool_governed_by(user: User, tool_id: UUID) -> Tool:
+    """Return any living tool to a governor; raise NotAllowed, or NotFound where it is hidden."""
+    if not user.has_perm("registry.change_tool"):
+        tool_visible_to(user, tool_id)
+        raise NotAllowed("Only a governor may do this.", "Ask a governor.")
+    tools = Tool.objects.filter(pk=tool_id, deleted_at=None)
+    tool = tools.select_related("package", "owner", "team").first()
+    if tool is None:
+        raise NotFound("There is no such tool.", "Look in the catalogue.")
     return tool
 
 

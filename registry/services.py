@@ -1,7 +1,7 @@
 """Every change of the registry."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from uuid import UUID
 
@@ -78,8 +78,11 @@ def tool_write(
     input_schema: JsonSchema,
     visibility: str,
     team: Group | None,
+    required_scopes: Collection[str] | None = None,
 ) -> Tool:
     """Save what a person made of their own tool, checked before, and publish its next version.
+
+    Scopes of None stay as they are.
 
     A public tool waits for review after every change of what it does, because that is no longer
     what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
@@ -89,6 +92,8 @@ def tool_write(
         tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
     tool.title, tool.description = name, description
     tool.definition, tool.input_schema = definition, storable(input_schema)
+    if required_scopes is not None:
+        tool.required_scopes = sorted(set(required_scopes))
     became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
     tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
     changed = canonical_digest(snapshot_of(tool)) != before
@@ -119,12 +124,6 @@ def tool_review(tool: Tool, *, status: ReviewStatus) -> None:
         _vouch(Tool.objects.filter(pk=tool.pk))
 
 
-def tool_limit_time(tool: Tool, *, seconds: int, author: User | None) -> ToolVersion:
-    """Say how long a call of a tool may take, 1 to 300 seconds, as its next version."""
-    tool.timeout_seconds = seconds
-    return tool_publish(tool, author=author, reason=f"Time limit: {seconds} s")
-
-
 @transaction.atomic
 def package_review(package: Package, *, status: ReviewStatus) -> None:
     """Approve, reject or quarantine a package and so its tools, in their present versions."""
@@ -133,7 +132,7 @@ def package_review(package: Package, *, status: ReviewStatus) -> None:
     if status == ReviewStatus.APPROVED:
         _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
     if status in BLOCKED and package.artifact:
-        transaction.on_commit(partial(_forget, package.artifact))
+        transaction.on_commit(partial(artifact_forget, package.artifact))
 
 
 def _approved(tool: Tool) -> bool:
@@ -149,7 +148,7 @@ def _vouch(tools: QuerySet[Tool]) -> None:
     tools.update(unreviewed_versions=without)
 
 
-def _forget(artifact: str) -> None:
+def artifact_forget(artifact: str) -> None:
     """End what the sandbox keeps ready of it; a service that is not there keeps nothing."""
     with contextlib.suppress(ToolError):
         sandbox().forget(artifact)

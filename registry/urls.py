@@ -10,6 +10,7 @@ from registry.views import (
     openapi,
     packages,
     sandbox,
+    stopping,
     tools,
 )
 
@@ -21,6 +22,9 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path("tools/<uuid:tool_id>/stop/", stopping.tool_stop_view, name="tool_stop"),
+    path("tools/<uuid:tool_id>/resume/", stopping.tool_resume_view, name="tool_resume"),
+    path("tools/<uuid:tool_id>/governance/", stopping.tool_governance, name="tool_governance"),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,
@@ -37,6 +41,8 @@ urlpatterns = [
         name="openapi_operations",
     ),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
+    path("packages/<uuid:package_id>/stop/", stopping.package_stop_view, name="package_stop"),
+    path("packages/<uuid:package_id>/resume/", stopping.package_resume_view, name="package_resume"),
     path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
     path("sandbox/", sandbox.sandbox_status, name="sandbox_status"),

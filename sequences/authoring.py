@@ -52,5 +52,6 @@ def _fields(user: User, data: JsonObject) -> dict[str, Any]:
     """Return the service's arguments, with the named team among the person's own."""
     fields = dict(data)
     fields["input_schema"] = fields.pop("inputSchema")
+    fields["required_scopes"] = fields.pop("requiredScopes", ())
     fields["team"] = team_named(user, fields.get("team"))
     return fields

@@ -2,7 +2,7 @@
 
 from config.lib.types import JsonObject
 from registry.context import CallContext
-from registry.errors import CallCancelled, ToolFailed
+from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
 from registry.executors.base import Output
 from registry.specs import ToolSpec
 from sequences.launch import launch, new_run, wait
@@ -45,5 +45,12 @@ def _answer(run: Run) -> Output:
     if run.status == RunStatus.SUCCEEDED:
         return Output(value=run.output, details=details)
     error = run.error or {}
-    failure = CallCancelled if run.status == RunStatus.CANCELLED else ToolFailed
-    raise failure(error.get("message", ""), error.get("hint", ""), details=details)
+    failure = CallCancelled if run.status == RunStatus.CANCELLED else _class_of(error)
+    raise failure(error.get("message", ""), error.get("hint", ""), phase="execute", details=details)
+
+
+def _class_of(error: JsonObject) -> type[ToolError]:
+    """Return what the failure of a run is to its caller; a stop or a limit is not its fault."""
+    return {error.code: error for error in (ToolStopped, RateLimited)}.get(
+        error.get("code", ""), ToolFailed
+    )

@@ -19,6 +19,8 @@ from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
+from registry.running import Signal, running, stop_in
+from registry.selectors import standing_of
 from registry.specs import ToolSpec
 from sequences.context import context_of
 from sequences.definition import Definition, Step, parse
@@ -32,6 +34,9 @@ from sequences.states import CANCELLED, Ending, run_claim, run_finish
 from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
+
+LONGEST_PAUSE = 60
+"""Seconds that a step waits for its next attempt where it was told when to try again."""
 
 Known = dict[str, Any]
 """What mappings may refer to: `{"initial": {…}, "steps": {name: output}}`."""
@@ -50,16 +55,32 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
     happens is told in the run's row.
     """
-    with watching(run, cancel) as watch:
+    with running.call(run.tool_id, cancel) as signal, watching(run, signal) as watch:
         try:
-            context = context_of(run).derive(cancel=cancel, depth=depth)
-            ending = _ending(run, context, watch)
+            _require_not_stopped(run)
+            context = context_of(run).derive(cancel=signal, depth=depth)
+            ending = _why_ended(run, _ending(run, context, watch), signal)
         except DomainError as error:
             ending = Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)
             ending = Ending(status=RunStatus.FAILED, error=UNEXPECTED)
     run_finish(run, ending)
+
+
+def _require_not_stopped(run: Run) -> None:
+    """Raise ToolStopped for a run that waited in the queue while its sequence was stopped."""
+    standing = standing_of(run.tool_id)
+    if standing is not None and (stop := stop_in(standing)):
+        raise stop.error(run.tool.wire_name)
+
+
+def _why_ended(run: Run, ending: Ending, signal: Signal) -> Ending:
+    """Return how a run ended; one that did not get to its end before it was stopped says so."""
+    if signal.stop is None or ending.status == RunStatus.SUCCEEDED:
+        return ending
+    error = signal.stop.error(run.tool.wire_name, running=True)
+    return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
 
 
 UNEXPECTED: JsonObject = {
@@ -171,9 +192,21 @@ def _call(
             return result.output
         if row.attempts >= attempts or result.error.actor != "operator" or watch.is_cancelled():
             raise result.error
-        watch.pause(step.retry.backoff_seconds if step.retry else 0)
+        watch.pause(_pause_before_next(step, result.error))
         row.attempts += 1
         row.save(update_fields=["attempts"])
+
+
+def _pause_before_next(step: Step, error: ToolError) -> float:
+    """Return the seconds until the next attempt; raise the error where waiting is no use.
+
+    One who was told when to try again (RateLimited, or the service behind the tool) waits so long.
+    """
+    backoff = step.retry.backoff_seconds if step.retry else 0
+    told = error.extra.get("retry_after_seconds") or error.extra.get("retry_after") or 0
+    if told > LONGEST_PAUSE:
+        raise error
+    return max(backoff, told)
 
 
 def _attempt(

@@ -1,12 +1,13 @@
 """Every change that a person makes to sequences and their runs."""
 
+from collections.abc import Collection
 from typing import TypedDict
 
 from django.contrib.auth.models import Group, User
 
 from config.lib.jsontext import clean_text
 from config.lib.types import JsonValue
-from registry.authoring import field_problems
+from registry.authoring import field_problems, owner_scope_problems
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
 from registry.services import tool_delete, tool_write
@@ -28,6 +29,7 @@ class SequenceFields(TypedDict):
     input_schema: JsonValue
     visibility: str
     team: Group | None
+    required_scopes: Collection[str]
 
 
 def new_sequence(owner: User) -> Tool:
@@ -44,6 +46,7 @@ def sequence_create(
     input_schema: JsonValue,
     visibility: str = Visibility.PRIVATE,
     team: Group | None = None,
+    required_scopes: Collection[str] = (),
 ) -> Tool:
     """Make a sequence and publish its first version.
 
@@ -58,6 +61,7 @@ def sequence_create(
         input_schema=input_schema,
         visibility=visibility,
         team=team,
+        required_scopes=required_scopes,
     )
 
 
@@ -71,11 +75,13 @@ def sequence_update(
     input_schema: JsonValue,
     visibility: str,
     team: Group | None = None,
+    required_scopes: Collection[str] | None = None,
 ) -> Tool:
     """Change a sequence and publish the next version where that changed what it does.
 
     A public sequence waits for review after every such change, because what was approved is no
-    longer what it does; one in quarantine stays there. Raises DefinitionInvalid.
+    longer what it does; one in quarantine stays there. Scopes of None stay as they are. Raises
+    DefinitionInvalid.
     """
     fields: SequenceFields = {
         "name": clean_text(name).strip(),
@@ -84,6 +90,7 @@ def sequence_update(
         "input_schema": input_schema,
         "visibility": visibility,
         "team": team,
+        "required_scopes": tool.required_scopes if required_scopes is None else required_scopes,
     }
     if problems := sequence_problems(tool, author=author, **fields):
         raise DefinitionInvalid(problems)
@@ -96,6 +103,7 @@ def sequence_update(
         input_schema=input_schema if isinstance(input_schema, dict) else {},
         visibility=visibility,
         team=team,
+        required_scopes=fields["required_scopes"],
     )
 
 
@@ -109,6 +117,7 @@ def sequence_problems(
     input_schema: JsonValue,
     visibility: str,
     team: Group | None,
+    required_scopes: Collection[str],
 ) -> list[Problem]:
     """Return everything that keeps a sequence from being saved; empty when nothing does."""
     problems = [
@@ -121,6 +130,10 @@ def sequence_problems(
             visibility=visibility,
             team=team,
         )
+    ]
+    problems += [
+        Problem("$.requiredScopes", None, "requiredScopes", message)
+        for message in owner_scope_problems(tool, author, required_scopes)
     ]
     try:
         parsed = parse(definition)

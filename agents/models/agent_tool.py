@@ -34,3 +34,8 @@ class AgentTool(models.Model):
 
     def __str__(self) -> str:
         return f"{self.agent_id} → {self.tool_id}"
+
+    @property
+    def missing_scopes(self) -> list[str]:
+        """Return the scopes that the tool requires and the agent is not granted."""
+        return sorted(set(self.tool.required_scopes) - set(self.agent.scopes))

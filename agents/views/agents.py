@@ -100,6 +100,18 @@ def agent_tools(request: SignedInRequest, slug: str) -> HttpResponse:
 
 
 @login_required
+@require_POST
+def agent_grant(request: SignedInRequest, slug: str) -> HttpResponse:
+    """Grant the scopes that a linked tool requires."""
+    agent = selectors.agent_owned_by(request.user, slug)
+    for tool_id in _ids([request.POST.get("tool", "")]):
+        granted = services.scopes_grant(agent, tool_id)
+        told = f"{agent.name} is granted {', '.join(granted)}." if granted else "It has them all."
+        messages.success(request, told)
+    return redirect("agents:agent_detail", slug)
+
+
+@login_required
 def agents_using_tool(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Say which agents carry a tool; the tool's page loads this."""
     agents = selectors.agents_using(request.user, tool_id)

@@ -23,7 +23,7 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
         error = NotFound("There is no such thing here.")
     if isinstance(error, DomainError):
         set_rollback()
-        return Response(storable(error.as_dict()), status=error.status)
+        return Response(storable(error.as_dict()), status=error.status, headers=error.headers)
     if not isinstance(error, exceptions.APIException):
         return None
     set_rollback()

@@ -24,6 +24,11 @@ class DomainError(Exception):
         self.extra = extra
         super().__init__(self.message)
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers that an HTTP answer with this error has."""
+        return {}
+
     def as_dict(self) -> JsonObject:
         """Return the wire shape `{code, message, hint, extra}` of `docs/reference/errors.md`."""
         return {

@@ -25,7 +25,7 @@ class ReadOnly:
 class Reviewed(admin.ModelAdmin[Any]):
     """For what is reviewed here and made elsewhere: only what review decides can be changed."""
 
-    actions = ("approve", "reject", "quarantine")
+    actions: tuple[Any, ...] = ("approve", "reject", "quarantine")
 
     def review(self, item: Any, status: ReviewStatus) -> None:
         """Carry out a review."""

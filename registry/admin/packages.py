@@ -9,10 +9,12 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 
 from config.lib.errors import InvalidInput
+from registry.admin import stopping
 from registry.admin.base import ReadOnly, Reviewed
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
 from registry.services import checked_hosts, package_allow_hosts, package_review
+from registry.stopping import package_resume, package_stop
 
 
 class ToolInline(ReadOnly, admin.TabularInline[Tool, Package]):
@@ -37,6 +39,9 @@ class PackageReviewForm(forms.ModelForm[Package]):
 
 @admin.register(Package)
 class PackageAdmin(Reviewed):
+    actions = (*Reviewed.actions, stopping.stop, stopping.resume)
+    carry_out_stop = staticmethod(package_stop)
+    carry_out_resume = staticmethod(package_resume)
     list_display = (
         "name",
         "ecosystem",
@@ -45,12 +50,22 @@ class PackageAdmin(Reviewed):
         "tier",
         "added_by",
         "updated_at",
+        stopping.runs,
     )
-    list_filter = ("review_status", "ecosystem", "tier", "category")
+    list_filter = (
+        ("stopped_at", admin.EmptyFieldListFilter),
+        "review_status",
+        "ecosystem",
+        "tier",
+        "category",
+    )
     list_select_related = ("added_by",)
     search_fields = ("name", "description")
     autocomplete_fields = ("added_by",)
     readonly_fields = (
+        "stopped_at",
+        "stopped_by",
+        "stopped_reason",
         "ecosystem",
         "name",
         "version",

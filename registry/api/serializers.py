@@ -5,12 +5,15 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.governing import DEAREST_CALL, LONGEST_CALL, MOST_CALLS
 from registry.importing.variables import MOST_VARIABLES
 from registry.mcp.settings import VARIABLE
 from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool, ToolVersion
 from registry.models.health import HealthState
 from registry.models.package import Ecosystem, Tier
+from registry.models.stoppable import LONGEST_REASON
 from registry.models.tool import Visibility
+from registry.scopes import LONGEST_SCOPE
 from registry.search.service import Hit
 from registry.selectors import invocations_inside
 
@@ -29,6 +32,8 @@ class PackageSerializer(serializers.ModelSerializer[Package]):
     addedBy = serializers.CharField(source="added_by.username", default=None, read_only=True)
     env = serializers.ListField(child=serializers.DictField(), read_only=True)
     findings = serializers.ListField(child=serializers.DictField(), read_only=True)
+    stoppedAt = serializers.DateTimeField(source="stopped_at", read_only=True, allow_null=True)
+    stoppedReason = serializers.CharField(source="stopped_reason", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
 
@@ -48,6 +53,8 @@ class PackageSerializer(serializers.ModelSerializer[Package]):
             "downloads",
             "findings",
             "reviewStatus",
+            "stoppedAt",
+            "stoppedReason",
             "addedBy",
             "createdAt",
             "updatedAt",
@@ -221,6 +228,22 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
     owner = serializers.CharField(source="owner.username", default=None, read_only=True)
     team = serializers.CharField(source="team.name", default=None, read_only=True)
     reviewStatus = serializers.CharField(source="review_status", read_only=True)
+    callsPerMinute = serializers.IntegerField(
+        source="calls_per_minute",
+        read_only=True,
+        allow_null=True,
+        help_text="For each caller; null: the site's default.",
+    )
+    costPerCall = serializers.DecimalField(
+        source="cost_per_call",
+        max_digits=12,
+        decimal_places=6,
+        read_only=True,
+        allow_null=True,
+        help_text="US dollars.",
+    )
+    stoppedAt = serializers.DateTimeField(source="stopped_at", read_only=True, allow_null=True)
+    stoppedReason = serializers.CharField(source="stopped_reason", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
 
@@ -240,6 +263,10 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
             "aiAgent",
             "requiredScopes",
             "timeoutSeconds",
+            "callsPerMinute",
+            "costPerCall",
+            "stoppedAt",
+            "stoppedReason",
             "version",
             "quality",
             "health",
@@ -392,6 +419,45 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()
     inputSchema = serializers.DictField()
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_SCOPE), required=False
+    )
+
+
+class ReasonSerializer(serializers.Serializer[Any]):
+    """Why it is done; everybody who meets a stop reads it."""
+
+    reason = serializers.CharField(max_length=LONGEST_REASON)
+
+
+class GovernanceSerializer(ReasonSerializer):
+    """What is to change; what is left out stays. `callsPerMinute` null is the site's default."""
+
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_SCOPE),
+        source="required_scopes",
+        required=False,
+    )
+    callsPerMinute = serializers.IntegerField(
+        source="calls_per_minute",
+        min_value=1,
+        max_value=MOST_CALLS,
+        allow_null=True,
+        required=False,
+    )
+    costPerCall = serializers.DecimalField(
+        source="cost_per_call",
+        max_digits=12,
+        decimal_places=6,
+        min_value=0,
+        max_value=DEAREST_CALL,
+        allow_null=True,
+        required=False,
+        help_text="US dollars.",
+    )
+    timeoutSeconds = serializers.IntegerField(
+        source="timeout_seconds", min_value=1, max_value=LONGEST_CALL, required=False
+    )
 
 
 class LaunchedSerializer(serializers.Serializer[Any]):

@@ -238,7 +238,8 @@ def _file(file: JsonObject) -> JsonObject:
 
 
 def _refused(result: Failed) -> ToolError:
-    result.error.extra["invocation"] = str(result.invocation_id)
+    if result.invocation_id is not None:
+        result.error.extra["invocation"] = str(result.invocation_id)
     return result.error
 
 

@@ -101,7 +101,8 @@ class CallLog:
         started = time.monotonic()
         result = self._context.inner(spec, arguments, cancel)
         note["duration_ms"] = round((time.monotonic() - started) * 1000)
-        note["invocation"] = str(result.invocation_id)
+        if result.invocation_id is not None:
+            note["invocation"] = str(result.invocation_id)
         if isinstance(result, Failed):
             self._ended(note, "failed", f"{spec.wire_name}: {result.error.message}")
             raise result.error

@@ -110,6 +110,8 @@ def _hosts_if_approved(tool: Tool) -> list[str] | None:
         deleted_at=None,
         review_status=ReviewStatus.APPROVED,
         package__review_status=ReviewStatus.APPROVED,
+        stopped_at=None,
+        package__stopped_at=None,
     )
     return approved.values_list("package__allowed_hosts", flat=True).first()
 

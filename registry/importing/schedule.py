@@ -41,9 +41,9 @@ JITTER = 0.2
 def packages_to_check(*, ecosystem: str = "", name: str = "") -> QuerySet[Package]:
     """Return the packages that can be checked: installed, with living tools, not stopped."""
     tools = Tool.objects.filter(package=OuterRef("pk"), deleted_at=None)
-    packages = Package.objects.filter(Exists(tools), ecosystem__in=list(CHECKS)).exclude(
-        review_status__in=BLOCKED
-    )
+    packages = Package.objects.filter(
+        Exists(tools), ecosystem__in=list(CHECKS), stopped_at=None
+    ).exclude(review_status__in=BLOCKED)
     if ecosystem:
         packages = packages.filter(ecosystem=ecosystem)
     if name:
@@ -54,7 +54,10 @@ def packages_to_check(*, ecosystem: str = "", name: str = "") -> QuerySet[Packag
 def can_check(package: Package | None) -> bool:
     """Tell whether a package's tools can be looked at without calling them."""
     return (
-        package is not None and package.ecosystem in CHECKS and package.review_status not in BLOCKED
+        package is not None
+        and package.ecosystem in CHECKS
+        and package.review_status not in BLOCKED
+        and package.stopped_at is None
     )
 
 

@@ -6,7 +6,8 @@ from django.conf import settings as configuration
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from registry.models.triggers import notify_change
+from registry.models.stoppable import Stoppable, stop_constraints
+from registry.models.triggers import notify_change, notify_stop
 
 
 class Ecosystem(models.TextChoices):
@@ -30,7 +31,7 @@ class ReviewStatus(models.TextChoices):
     QUARANTINED = "quarantined", "Quarantined"
 
 
-class Package(models.Model):
+class Package(Stoppable):
     """One package, MCP server or the built-ins, at the version that is in use."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
@@ -78,12 +79,6 @@ class Package(models.Model):
     review_status = models.CharField(
         max_length=16, choices=ReviewStatus, default=ReviewStatus.CANDIDATE
     )
-    stopped_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text="Since when nobody can call any of its tools, whatever review says.",
-    )
-    stopped_reason = models.CharField(max_length=500, blank=True)
     added_by = models.ForeignKey(
         configuration.AUTH_USER_MODEL,
         null=True,
@@ -96,6 +91,7 @@ class Package(models.Model):
 
     class Meta:
         constraints = [
+            *stop_constraints("package"),
             models.UniqueConstraint(fields=["ecosystem", "name"], name="package_unique"),
             models.CheckConstraint(
                 condition=models.Q(ecosystem__in=Ecosystem.values), name="package_ecosystem_known"
@@ -114,7 +110,7 @@ class Package(models.Model):
             models.Index(fields=["review_status", "name"], name="package_review_name"),
             models.Index(fields=["name", "id"], name="package_name"),
         ]
-        triggers = [notify_change("package_changed", "''")]
+        triggers = [notify_change("package_changed", "''"), notify_stop("package_stopped")]
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}" if self.version else self.name

@@ -12,7 +12,8 @@ from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
-from registry.models.triggers import notify_change
+from registry.models.stoppable import Stoppable, stop_constraints
+from registry.models.triggers import notify_change, notify_stop
 
 __all__ = [
     "DEFINED",
@@ -49,7 +50,7 @@ class Visibility(models.TextChoices):
     PUBLIC = "public", "Everyone"
 
 
-class Tool(Fares):
+class Tool(Fares, Stoppable):
     """A tool's live row: what it is now, who may see it and how it fares.
 
     What it *was* stands in its immutable `ToolVersion` rows. A tool that is deleted keeps its row
@@ -118,10 +119,6 @@ class Tool(Fares):
         help_text="The tool to use in its place.",
     )
     deprecation_note = models.CharField(max_length=500, blank=True)
-    stopped_at = models.DateTimeField(
-        null=True, blank=True, help_text="Since when nobody can call it, whatever review says."
-    )
-    stopped_reason = models.CharField(max_length=500, blank=True)
     calls_per_minute = models.PositiveIntegerField(
         null=True, blank=True, help_text="For each caller; empty: the site's default."
     )
@@ -135,9 +132,12 @@ class Tool(Fares):
     needs: tuple[str, ...] = ()
     """Variables that the reader has not set; told by `registry.needs`, never stored."""
 
+    GOVERNED_APART = Stoppable.GOVERNED_APART | {"calls_per_minute", "cost_per_call"}
+
     class Meta:
         constraints = [
             *Fares.CONSTRAINTS,
+            *stop_constraints("tool"),
             models.UniqueConstraint(fields=["package", "export_name"], name="tool_export_unique"),
             models.UniqueConstraint(
                 fields=["wire_name"],
@@ -211,7 +211,7 @@ class Tool(Fares):
                 condition=~models.Q(import_health=Health.HEALTHY),
             ),
         ]
-        triggers = [notify_change("tool_changed", "NEW.id::text")]
+        triggers = [notify_change("tool_changed", "NEW.id::text"), notify_stop("tool_stopped")]
 
     def __str__(self) -> str:
         return self.wire_name

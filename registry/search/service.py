@@ -12,13 +12,14 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from registry.changes import Follower, feed
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
+from registry.models.triggers import CHANGE_CHANNEL
 from registry.search.bm25 import Index
 from registry.search.catalogue import searchable, searchable_after
 from registry.search.deadline import Deadline
 from registry.search.document import SearchDocument, weighted_terms
-from registry.search.listener import ChangeListener
 from registry.search.tokens import query_terms
 from registry.selectors import tools_usable_by
 
@@ -97,7 +98,7 @@ class SearchIndex:
         self._index = Index()
         self._documents: dict[str, SearchDocument] = {}
         self._changes: SimpleQueue[str] = SimpleQueue()
-        self._listener: ChangeListener | None = None
+        self._follower: Follower | None = None
 
     def __len__(self) -> int:
         return len(self._documents)
@@ -122,9 +123,9 @@ class SearchIndex:
     def reset(self) -> None:
         """Forget everything and let go of the connection; the next search builds it anew."""
         with self._lock:
-            listener, self._listener = self._listener, None
-        if listener:
-            listener.stop()
+            follower, self._follower = self._follower, None
+        if follower:
+            feed.leave(follower)
 
     def _relevance(self, text: str) -> dict[str, float]:
         terms = query_terms(text[:LONGEST_QUERY])
@@ -145,8 +146,8 @@ class SearchIndex:
 
     def _refresh(self, deadline: Deadline) -> None:
         """Bring the index up to date; what was read when the time is over is kept for the next."""
-        if self._listener is None:
-            self._listener = ChangeListener(self._changes.put)
+        if self._follower is None:
+            self._follower = feed.follow(CHANGE_CHANNEL, self._changes.put)
             self._reading = _Reading()
         if self._reading is None and self._changes.empty():
             return

@@ -35,6 +35,7 @@ from registry.views.display import (
 )
 from registry.views.health_words import health_note
 from registry.views.mending import mending_of
+from registry.views.stopping import limits_of
 
 TOOLS_A_PAGE = 24
 CALLS_SHOWN = 8
@@ -139,6 +140,7 @@ def _context(
         "schema": pretty(tool.input_schema),
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
         "quality": quality_parts(tool),
+        "limits": limits_of(tool, request.user),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
         "is_own": tool.owner_id == request.user.pk,

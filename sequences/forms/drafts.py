@@ -73,6 +73,7 @@ class Draft:
     description: str = ""
     visibility: str = Visibility.PRIVATE
     team: str = ""
+    scopes: str = ""
     schema: str = ""
     steps: list[StepDraft] = field(default_factory=list)
     final: list[Row] = field(default_factory=list)
@@ -123,6 +124,7 @@ def draft_from_tool(tool: Tool, chosen: Mapping[str, StepTool]) -> Draft:
         description=tool.description,
         visibility=tool.visibility,
         team=str(tool.team_id or ""),
+        scopes=" ".join(tool.required_scopes),
         schema=_pretty(tool.input_schema),
         steps=[
             _step_draft(step, chosen.get(step["toolToRunId"]))
@@ -137,7 +139,7 @@ _STEP_PARTS = (
     *("tool", "version", "success", "failure", "store_as"),
     *("timeout", "attempts", "backoff"),
 )
-_DRAFT_PARTS = ("name", "description", "visibility", "team", "schema")
+_DRAFT_PARTS = ("name", "description", "visibility", "team", "scopes", "schema")
 
 
 def _step_draft(step: JsonObject, tool: StepTool | None) -> StepDraft:

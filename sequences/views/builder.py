@@ -19,6 +19,7 @@ from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.scopes import scopes_in
 from sequences import selectors, services
 from sequences.definition import DefinitionInvalid, Problem
 from sequences.forms.actions import Focus, act
@@ -85,6 +86,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
         "input_schema": schema_from_draft(draft),
         "visibility": draft.visibility,
         "team": _team(user, draft.team),
+        "required_scopes": scopes_in(draft.scopes),
     }
     tool = tool or services.new_sequence(user)
     if problems := row_problems(draft):

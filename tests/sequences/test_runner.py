@@ -4,6 +4,7 @@ from threading import Event
 
 import pytest
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from agents.models import AgentTool, Credential
 from agents.models.agent_tool import Approval
@@ -14,6 +15,7 @@ from registry.services import tool_delete, tool_publish
 from sequences import runner
 from sequences.models import Run
 from sequences.states import run_claim
+from sequences.watch import Watch
 from tests import factories
 from tests.sequences import workshop
 
@@ -131,6 +133,45 @@ def test_an_error_of_the_operator_is_tried_again(alice: User) -> None:
     run = ran(alice, workshop.step(workshop.make("third_time"), retry=retry))
     row = run.steps.get()
     assert (run.status, row.attempts, row.output) == ("succeeded", 3, "at last")
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Every pause that a run made, none of which takes any time."""
+    made: list[float] = []
+    monkeypatch.setattr(Watch, "pause", lambda _, seconds: made.append(seconds))
+    return made
+
+
+@pytest.mark.parametrize(("backoff", "waited"), [(0, 7), (20, 20)])
+def test_a_step_that_was_told_when_to_try_again_waits_so_long(
+    alice: User, pauses: list[float], backoff: float, waited: float
+) -> None:
+    step = workshop.step(
+        workshop.make("limited_once"),
+        retry={"attempts": 2, "backoffSeconds": backoff},
+        inputMapping={"wait": {"source": "static", "value": 7}},
+    )
+    run = ran(alice, step)
+    assert (run.status, pauses) == ("succeeded", [waited])
+
+
+def test_a_step_does_not_wait_for_longer_than_a_minute(alice: User, pauses: list[float]) -> None:
+    step = workshop.step(
+        workshop.make("limited_once"),
+        retry={"attempts": 2, "backoffSeconds": 0},
+        inputMapping={"wait": {"source": "static", "value": 61}},
+    )
+    run = ran(alice, step)
+    assert (run.status, run.error["code"], pauses) == ("failed", "rate_limited", [])
+
+
+def test_a_step_whose_tool_is_stopped_is_not_tried_again(alice: User, pauses: list[float]) -> None:
+    tool = workshop.make("echo")
+    Tool.objects.filter(pk=tool.pk).update(stopped_at=timezone.now(), stopped_reason="Not now")
+    retry = {"attempts": 3, "backoffSeconds": 0}
+    run = ran(alice, workshop.step(tool, retry=retry))
+    assert (run.error["code"], run.steps.get().attempts, pauses) == ("tool_stopped", 1, [])
 
 
 def test_the_attempts_come_to_an_end(alice: User) -> None:

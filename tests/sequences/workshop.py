@@ -13,6 +13,7 @@ from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import (
     CallCancelled,
+    RateLimited,
     ToolCrashed,
     ToolFailed,
     ToolInputRejected,
@@ -49,6 +50,11 @@ class WorkshopExecutor:
     def third_time(self, arguments: JsonObject, context: CallContext) -> Any:
         if Counter(name for name, *_ in calls)["third_time"] < 3:
             raise ToolCrashed("Gone.")
+        return "at last"
+
+    def limited_once(self, arguments: JsonObject, context: CallContext) -> Any:
+        if Counter(name for name, *_ in calls)["limited_once"] < 2:
+            raise RateLimited("Too often.", retry_after_seconds=arguments.get("wait", 1))
         return "at last"
 
     def until_cancelled(self, arguments: JsonObject, context: CallContext) -> Any:
