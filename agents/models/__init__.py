@@ -2,5 +2,6 @@ from agents.models.agent import Agent
 from agents.models.agent_tool import AgentTool
 from agents.models.api_token import ApiToken
 from agents.models.credential import Credential
+from agents.models.model_usage import ModelUsage
 
-__all__ = ["Agent", "AgentTool", "ApiToken", "Credential"]
+__all__ = ["Agent", "AgentTool", "ApiToken", "Credential", "ModelUsage"]

@@ -54,7 +54,7 @@ def keeps_pending() -> pgtrigger.Trigger:
             SELECT {columns}, {UNDECLARED.format(row="added")}
             FROM added WHERE caller <> 'health';
             RETURN NULL;
-        """,
+        """,  # noqa: S608 - own names only
     )
 
 
@@ -76,5 +76,5 @@ def keeps_health_history() -> pgtrigger.Trigger:
             ON CONFLICT (tool_id) DO UPDATE
             SET due_at = least(registry_qualitydue.due_at, excluded.due_at);
             RETURN NULL;
-        """,
+        """,  # noqa: S608 - own names only
     )
