@@ -27,7 +27,7 @@ MOST_NOTES = 200
 
 
 class Recorder:
-    """Keeps the messages and the events of one turn; `usage` counts its tokens, once it is told any.
+    """Keeps the messages and the events of one turn; `usage` counts its tokens, if any.
 
     Nothing is written that `secrecy` knows as a secret, whoever said it.
     """

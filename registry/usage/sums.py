@@ -54,11 +54,14 @@ def measured() -> str:
     )
     failed = f"outcome = 'failed' AND NOT ({REFUSED})"
     return f"""
-        count(*), count(*) FILTER (WHERE outcome = 'succeeded'),
-        count(*) FILTER (WHERE {failed}), count(*) FILTER (WHERE {REFUSED}),
-        count(*) FILTER (WHERE {failed} AND (error_code = ANY(%(faults)s) OR undeclared)),
-        ARRAY[{buckets}]::int[], coalesce(sum(duration_ms) FILTER (WHERE {RAN}), 0),
-        sum(cost), max(created_at)"""
+        count(*) AS calls, count(*) FILTER (WHERE outcome = 'succeeded') AS succeeded,
+        count(*) FILTER (WHERE {failed}) AS failed,
+        count(*) FILTER (WHERE {REFUSED}) AS refused,
+        count(*) FILTER (
+            WHERE {failed} AND (error_code = ANY(%(faults)s) OR undeclared)) AS faults,
+        ARRAY[{buckets}]::int[] AS durations,
+        coalesce(sum(duration_ms) FILTER (WHERE {RAN}), 0) AS total_ms,
+        sum(cost) AS cost, max(created_at) AS last_at"""
 
 
 def inserted(table: str) -> str:
