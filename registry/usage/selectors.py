@@ -157,9 +157,7 @@ def _summary(row: Sequence[Any]) -> Summary:
     durations = [0] * BUCKETS
     for place, many in zip(row[9] or (), row[10] or (), strict=True):
         durations[place - 1] = many
-    return Summary(
-        **counts, total_ms=row[6], cost=row[7], last_at=row[8], durations=durations
-    )
+    return Summary(**counts, total_ms=row[6], cost=row[7], last_at=row[8], durations=durations)
 
 
 def _table(scope: Scope, period: Period, *, tools: bool) -> str:

@@ -21,7 +21,7 @@ from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.needs import tell_needs
-from registry.quality import quality_parts
+from registry.quality.scoring import quality_parts, score_of
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
@@ -130,6 +130,7 @@ def _context(
     errors: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     tell_needs([tool], request.user)
+    parts = quality_parts(tool)
     return {
         "tool": tool,
         "note": health_note(tool),
@@ -138,7 +139,8 @@ def _context(
         "parameters": parameters_of(tool.input_schema),
         "schema": pretty(tool.input_schema),
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
-        "quality": quality_parts(tool),
+        "quality": parts,
+        "score": score_of(parts),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
         "is_own": tool.owner_id == request.user.pk,
