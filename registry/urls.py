@@ -11,6 +11,7 @@ from registry.views import (
     packages,
     sandbox,
     tools,
+    usage,
 )
 
 app_name = "registry"
@@ -21,6 +22,7 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path("tools/<uuid:tool_id>/usage/", usage.tool_usage, name="tool_usage"),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, tools
+from registry.api import invocations, manifests, packages, tools, usage
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -15,6 +15,7 @@ urlpatterns = [
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
+    path("tools/<uuid:tool_id>/usage/", usage.ToolUsageView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(
         "tools/<uuid:tool_id>/versions/<int:number>/restore/",

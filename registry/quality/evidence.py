@@ -26,15 +26,7 @@ PERSON_DAYS = 2_000
 CHANGES = 500
 """Changes of health that are read of a tool, the latest first."""
 
-_DOWN = frozenset(
-    {
-        HealthState.IMPORT_BROKEN,
-        HealthState.EXECUTION_BROKEN,
-        HealthState.NEEDS_SIGN_IN,
-        HealthState.NEEDS_KEY,
-        HealthState.UPSTREAM_DOWN,
-    }
-)
+_DOWN = frozenset(HealthState) - {HealthState.HEALTHY, HealthState.UNKNOWN}
 
 
 @dataclass(frozen=True, kw_only=True)

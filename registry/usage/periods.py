@@ -53,6 +53,13 @@ def period_of(name: str) -> Period:
     return Period(name=name, words=_WORDS[name], since=since, until=until, step=step)
 
 
+def ever() -> Period:
+    """Return the period of all calls; it has too many buckets to be told as a series."""
+    until = _floor(timezone.now(), DAY) + DAY
+    since = datetime(2000, 1, 1, tzinfo=UTC)
+    return Period(name="ever", words="all time", since=since, until=until, step=DAY)
+
+
 def period_between(first: datetime | None, last: datetime | None) -> Period:
     """Return the period from one moment to another, whole buckets of which they are part.
 

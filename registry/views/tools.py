@@ -25,6 +25,7 @@ from registry.quality.scoring import quality_parts, score_of
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
+from registry.usage.tokens import tokens_of
 from registry.views.display import (
     asked_by,
     filter_chips,
@@ -33,6 +34,7 @@ from registry.views.display import (
     problems_by_field,
     try_fields,
 )
+from registry.views.health_strip import health_strip
 from registry.views.health_words import health_note
 from registry.views.mending import mending_of
 
@@ -141,6 +143,8 @@ def _context(
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
         "quality": parts,
         "score": score_of(parts),
+        "strip": health_strip(tool),
+        "tokens": tokens_of(tool),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
         "is_own": tool.owner_id == request.user.pk,
