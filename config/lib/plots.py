@@ -14,6 +14,7 @@ BUCKET = 10
 
 GAP = 1.5
 MOST_LABELS = 4
+NBSP = "\u00a0"
 _STEPS = (1, 2, 2.5, 5, 10)
 
 Format = Callable[[float], str]
@@ -201,10 +202,10 @@ def counted(value: float) -> str:
 def lasting(milliseconds: float) -> str:
     """Return a duration: 12 ms, 1.5 s, 2 min."""
     if milliseconds < 1_000:  # noqa: PLR2004
-        return f"{milliseconds:.0f} ms"
+        return f"{milliseconds:.0f}{NBSP}ms"
     if milliseconds < 120_000:  # noqa: PLR2004
-        return f"{milliseconds / 1_000:.1f}".removesuffix(".0") + " s"
-    return f"{milliseconds / 60_000:.1f}".removesuffix(".0") + " min"
+        return f"{milliseconds / 1_000:.1f}".removesuffix(".0") + f"{NBSP}s"
+    return f"{milliseconds / 60_000:.1f}".removesuffix(".0") + f"{NBSP}min"
 
 
 def priced(dollars: float) -> str:

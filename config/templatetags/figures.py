@@ -9,6 +9,8 @@ from config.lib import plots
 register = template.Library()
 
 UNKNOWN = "–"
+NBSP = "\u00a0"
+FULL_UP_TO = 10_000
 
 
 @register.filter
@@ -25,8 +27,10 @@ def dollars(amount: Decimal | None) -> str:
 
 @register.filter
 def short(count: int | None) -> str:
-    """Return a count in few letters."""
-    return UNKNOWN if count is None else plots.counted(count)
+    """Return a count, a large one in few letters."""
+    if count is None:
+        return UNKNOWN
+    return f"{count:,}" if count < FULL_UP_TO else plots.counted(count)
 
 
 @register.filter
@@ -35,4 +39,4 @@ def percent(share: float | None) -> str:
     if share is None:
         return UNKNOWN
     told = f"{100 * share:.1f}".removesuffix(".0")
-    return f"{told} %"
+    return f"{told}{NBSP}%"

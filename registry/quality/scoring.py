@@ -138,7 +138,7 @@ def _health(seen: Evidence) -> tuple[float, str, str]:
     share = (up + PRIOR * PRIOR_DAYS) / (known + PRIOR_DAYS)
     if seen.uptime is None:
         return share, "Nobody has seen yet whether it works.", "Check its health, or call it."
-    told = f"Well for {seen.uptime:.0%} of the {_days(known)} it was watched."
+    told = f"Well for {seen.uptime * 100:.0f} % of the {_days(known)} it was watched."
     down = seen.down_days > 0
     advice = f"Keep it well: the last {HEALTH_WINDOW.days} days count." if down else ""
     return share, told, advice
@@ -148,7 +148,7 @@ def _success(seen: Evidence) -> tuple[float, str, str]:
     share = (seen.succeeded + PRIOR * PRIOR_CALLS) / (seen.calls + PRIOR_CALLS)
     if not seen.calls:
         return share, "Nobody but its maker has called it.", "Let others use it."
-    told = f"{seen.succeeded / seen.calls:.0%} of the calls of {_people(seen.people)} succeeded."
+    told = f"{100 * seen.succeeded / seen.calls:.0f} % of the calls of {_people(seen.people)} succeeded."
     failed = seen.calls - seen.succeeded
     return share, told, "Mend what it fails by; its use shows the errors." if failed > 0 else ""
 

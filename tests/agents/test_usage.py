@@ -73,7 +73,15 @@ def test_the_api_keeps_its_keys_and_tells_more(client_for, alice, agent):
 
 def test_the_page_shows_calls_tokens_costs_and_what_is_never_called(client_for, alice, agent):
     page = client_for(alice).get(f"/agents/{agent.slug}/usage/").content.decode()
-    for words in ("used_tool", "unused_tool", "tool_failed", "75 %", "1.1k", "$0.013", "<svg"):
+    for words in (
+        "used_tool",
+        "unused_tool",
+        "tool_failed",
+        "75\u00a0%",
+        "1,100",
+        "$0.013",
+        "<svg",
+    ):
         assert words in page
     assert 'style="' not in page
 

@@ -16,6 +16,7 @@ from registry.models.health import ExecutionHealth, Health, state_of
 from registry.models.invocation import Caller
 from registry.quality.evidence import Evidence, health_of
 from registry.quality.scoring import WEIGHTS, quality_of, quality_parts, quality_refresh
+from registry.search.service import reset, search
 from registry.usage.rolling import usage_roll_up
 from tests.factories import make_package, make_tool, make_user
 from tests.registry.usage.calls import record
@@ -193,7 +194,7 @@ def test_health_is_the_share_of_the_watched_time_in_which_it_was_well():
     assert shares == sorted(shares, reverse=True)
     assert shares[0] > 0.9 and shares[-1] < 0.1
     assert shares[2] == 0.5
-    assert "Well for 0% of the 29 days" in part(broken, "Health").told
+    assert "Well for 0 % of the 29 days" in part(broken, "Health").told
 
 
 def test_a_long_ago_failure_is_forgotten():
@@ -271,3 +272,28 @@ def test_the_page_explains_each_part(client_for, alice):
 
 def test_without_evidence_every_tool_is_scored_alike(alice):
     assert quality_of(make_tool(), Evidence()) == quality_of(make_tool(owner=alice), Evidence())
+
+
+def test_broken_tools_come_last_in_lists_by_quality_and_by_fit(client_for, alice):
+    words = {"description": "Converts currencies such as euro and dollar at the day's rate."}
+    best = make_tool(wire_name="convert_currency", title="Convert currency", **words)
+    other = make_tool(wire_name="rates", title="Rates", description="Knows currencies.")
+    broken = Health.BROKEN
+    Tool.objects.filter(pk=best.pk).update(execution_health=broken, quality=Decimal("0.99"))
+    for query in ("sort=quality", "q=convert+currency"):
+        listed = client_for(alice).get(f"/api/v1/tools/?{query}").json()["results"]
+        assert [tool["name"] for tool in listed] == [other.wire_name, best.wire_name], query
+    page = client_for(alice).get("/tools/?sort=quality").content.decode()
+    assert page.index("Rates") < page.index("Convert currency")
+
+
+def test_a_broken_tool_is_never_injected_however_good_it_was(alice):
+    tool = make_tool(
+        wire_name="convert_currency", description="Converts currencies such as euro and dollar."
+    )
+    assert [hit.wire_name for hit in search("convert currencies", user=alice).found]
+    Tool.objects.filter(pk=tool.pk).update(import_health=Health.BROKEN, quality=1)
+    reset()
+    answer = search("convert currencies", user=alice)
+    assert answer.found == ()
+    assert [hit.reason for hit in answer.hits] == ["broken"]
