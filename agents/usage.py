@@ -103,26 +103,21 @@ def model_series(
     agents: Sequence[UUID] | None, period: Period
 ) -> list[tuple[datetime, ModelSummary]]:
     """Return the sum of each bucket, oldest first; empty ones included."""
-    rows = (
-        _within(agents, period)
-        .annotate(bucket=Trunc("hour", period.grain, tzinfo=UTC))
-        .values("bucket")
-        .annotate(**_aggregates())
-    )
-    found = {row.pop("bucket"): _summary(row) for row in rows}
+    buckets = _within(agents, period).annotate(bucket=Trunc("hour", period.grain, tzinfo=UTC))
+    found = {row["bucket"]: _summary(row) for row in _grouped(buckets, "bucket")}
     return [(start, found.get(start, ModelSummary())) for start in period.starts]
 
 
 def by_model(agents: Sequence[UUID] | None, period: Period) -> list[ModelSummary]:
     """Return the sum of each model, most turns first."""
-    rows = _within(agents, period).values("model").annotate(**_aggregates())
-    return [_summary(row) for row in rows.order_by("-sum_turns", "model")]
+    told = [_summary(row) for row in _grouped(_within(agents, period), "model")]
+    return sorted(told, key=lambda sums: (-sums.turns, sums.model))
 
 
 def by_agent(agents: Sequence[Agent], period: Period) -> dict[UUID, ModelSummary]:
     """Return agent id → its turns, of those that had any."""
-    rows = _within([agent.pk for agent in agents], period).values("agent_id")
-    return {row.pop("agent_id"): _summary(row) for row in rows.annotate(**_aggregates())}
+    rows = _grouped(_within([agent.pk for agent in agents], period), "agent_id")
+    return {row["agent_id"]: _summary(row) for row in rows}
 
 
 def never_called(agent: Agent, period: Period) -> QuerySet[Tool]:
@@ -145,6 +140,10 @@ def _within(agents: Sequence[UUID] | None, period: Period) -> QuerySet[ModelUsag
     if agents is None:
         return rows.filter(agent_id=None)
     return rows.filter(agent_id__in=agents)
+
+
+def _grouped(rows: QuerySet[ModelUsage], key: str) -> list[dict[str, Any]]:
+    return list(rows.values(key).annotate(**_aggregates()))
 
 
 def _aggregates() -> dict[str, Sum]:

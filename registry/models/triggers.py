@@ -48,7 +48,7 @@ def keeps_pending() -> pgtrigger.Trigger:
         level=pgtrigger.Statement,
         when=pgtrigger.After,
         operation=pgtrigger.Insert,
-        referencing=pgtrigger.Referencing(new="added"),
+        referencing=pgtrigger.Referencing(new="added"),  # type: ignore[no-untyped-call]
         func=f"""
             INSERT INTO registry_usagepending ({columns}, undeclared)
             SELECT {columns}, {UNDECLARED.format(row="added")}
@@ -61,10 +61,11 @@ def keeps_pending() -> pgtrigger.Trigger:
 def keeps_health_history() -> pgtrigger.Trigger:
     """Note each change of a tool's state, whoever makes it, and have the tool scored again."""
     old, new = STATE.format(row="OLD"), STATE.format(row="NEW")
+    changed = pgtrigger.UpdateOf("import_health", "execution_health")  # type: ignore[no-untyped-call]
     return pgtrigger.Trigger(
         name="tool_health_history",
         when=pgtrigger.After,
-        operation=pgtrigger.Insert | pgtrigger.UpdateOf("import_health", "execution_health"),
+        operation=pgtrigger.Insert | changed,
         func=f"""
             IF TG_OP = 'UPDATE' THEN
                 IF {old} = {new} THEN RETURN NULL; END IF;

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
+from uuid import UUID
 
 from django.db import transaction
 from django.utils import timezone
@@ -118,7 +119,8 @@ def quality_refresh(batch: int = BATCH) -> int:
     tools = Tool.objects.filter(pk__in=[row.pk for row in rows], deleted_at=None)
     living = {tool.pk: tool for tool in tools.select_related("package")}
     seen = evidence_of(living.values())
-    again, done = [], []
+    again: list[UUID] = []
+    done: list[UUID] = []
     for row in rows:
         tool = living.get(row.pk)
         if tool is None:
@@ -148,7 +150,8 @@ def _success(seen: Evidence) -> tuple[float, str, str]:
     share = (seen.succeeded + PRIOR * PRIOR_CALLS) / (seen.calls + PRIOR_CALLS)
     if not seen.calls:
         return share, "Nobody but its maker has called it.", "Let others use it."
-    told = f"{100 * seen.succeeded / seen.calls:.0f} % of the calls of {_people(seen.people)} succeeded."
+    percent = 100 * seen.succeeded / seen.calls
+    told = f"{percent:.0f} % of the calls of {_people(seen.people)} succeeded."
     failed = seen.calls - seen.succeeded
     return share, told, "Mend what it fails by; its use shows the errors." if failed > 0 else ""
 
