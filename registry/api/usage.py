@@ -67,7 +67,7 @@ class UsageToldSerializer(serializers.Serializer[object]):
     period = UsagePeriodSerializer()
     total = CallSumsSerializer()
     series = CallBucketSerializer(many=True)
-    errors = CallErrorSerializer(many=True)  # type: ignore[assignment] - a field of that name
+    errors = CallErrorSerializer(many=True)  # type: ignore[assignment]
 
 
 class ToolUsageSerializer(UsageToldSerializer):

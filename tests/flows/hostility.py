@@ -59,6 +59,7 @@ FIELDS = (
     *("steps-0-backoff", "steps-0-store_as", "steps-0-in-0-name", "steps-0-in-0-source"),
     *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
     *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
+    *("from", "to", "period", "part", "of", "sort"),
 )
 """Every field that a form or an address of the product reads, and a few of Django's admin."""
 
