@@ -4,12 +4,12 @@ from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
-from registry.models import Invocation, Tool
+from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 
@@ -67,36 +67,6 @@ def tool_choices(agent: Agent) -> list[Choice]:
     tools = tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
     choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
     return sorted(choices, key=lambda choice: not choice.linked)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Usage:
-    """How often an agent called its tools; `by_tool` is `{wire name: calls}`, most first."""
-
-    total_tools_available: int
-    total_tool_calls: int
-    by_tool: dict[str, int]
-
-    @property
-    def most_used_tool(self) -> str | None:
-        """Return the wire name of the tool that was called most, if any was."""
-        return next(iter(self.by_tool), None)
-
-
-def usage_of(agent: Agent) -> Usage:
-    """Count the recorded calls that an agent has made."""
-    counted = (
-        Invocation.objects.filter(agent_id=agent.pk)
-        .values_list("tool__wire_name")
-        .annotate(calls=Count("pk"))
-        .order_by("-calls", "tool__wire_name")
-    )
-    by_tool = dict(counted)
-    return Usage(
-        total_tools_available=links_of(agent).count(),
-        total_tool_calls=sum(by_tool.values()),
-        by_tool=by_tool,
-    )
 
 
 def agents_using(user: User, tool_id: UUID) -> QuerySet[Agent]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents, experiments
+from agents.views import access, agents, experiments, usage
 
 app_name = "agents"
 urlpatterns = [
@@ -16,6 +16,7 @@ urlpatterns = [
     path("tokens/<uuid:token_id>/revoke/", access.token_revoke, name="token_revoke"),
     path("using/<uuid:tool_id>/", agents.agents_using_tool, name="agents_using_tool"),
     path("<slug:slug>/", agents.agent_detail, name="agent_detail"),
+    path("<slug:slug>/usage/", usage.agent_usage, name="agent_usage"),
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),

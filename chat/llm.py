@@ -1,12 +1,14 @@
 """Talk to a model: the only module that knows LiteLLM."""
 
 import asyncio
+import contextlib
 import logging
 import os
 import re
 import warnings
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from functools import cache
 from http import HTTPStatus
 from types import ModuleType
@@ -45,10 +47,30 @@ class ToolCallReady:
 
 @dataclass(frozen=True)
 class Usage:
-    """Tokens of one model call, as the provider counts them."""
+    """Tokens of one model call or several, as the provider counts them.
+
+    `cached_tokens` are those of the input that it had read before; `cost` is in US dollars, None
+    where the price of the model is not known.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
+    cached_tokens: int = 0
+    cost: Decimal | None = Decimal(0)
+
+    def __add__(self, other: "Usage") -> "Usage":
+        known = self.cost is not None and other.cost is not None
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cached_tokens + other.cached_tokens,
+            self.cost + other.cost if known else None,  # type: ignore[operator]
+        )
+
+    def as_json(self) -> JsonObject:
+        """Return what a turn keeps; `cached_tokens` only where there are some."""
+        told = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
+        return {**told, "cached_tokens": self.cached_tokens} if self.cached_tokens else told
 
 
 ModelEvent = TextDelta | ToolCallReady | Usage
@@ -84,11 +106,11 @@ async def stream(
             _skip_mcp_handler=True,
             **_tool_options(tools, answer_only=answer_only),
         )
-        usage = Usage()
+        usage: Usage | None = None
         async for chunk in chunks:
             began = True
             if counted := getattr(chunk, "usage", None):
-                usage = Usage(counted.prompt_tokens or 0, counted.completion_tokens or 0)
+                usage = _counted(litellm, model, counted)
             for choice in chunk.choices[:1]:
                 finished = finished or bool(choice.finish_reason)
                 calls.add(choice.delta.tool_calls or ())
@@ -100,12 +122,29 @@ async def stream(
         raise errors.ModelInterrupted(model=model)
     for call in calls.ready():
         yield call
-    yield usage
+    if usage is not None:
+        yield usage
 
 
 def warm_up() -> None:
     """Import LiteLLM now (seconds), so that the first message does not wait for it."""
     _litellm()
+
+
+def _counted(litellm: ModuleType, model: str, counted: Any) -> Usage:
+    """Return what the provider counted, priced where LiteLLM's list has the model."""
+    details = getattr(counted, "prompt_tokens_details", None)
+    cost: Decimal | None = None
+    if not model.startswith(f"{demo.PROVIDER}/"):
+        with contextlib.suppress(Exception):  # it has many ways to say that it knows no price
+            # its list, which comes with it, says what a token costs
+            cost = Decimal(str(sum(litellm.cost_per_token(model=model, usage_object=counted))))
+    return Usage(
+        counted.prompt_tokens or 0,
+        counted.completion_tokens or 0,
+        getattr(details, "cached_tokens", None) or 0,
+        cost.quantize(Decimal("0.000001")) if cost is not None else None,
+    )
 
 
 def _tool_options(tools: Sequence[JsonObject], *, answer_only: bool) -> JsonObject:

@@ -86,7 +86,7 @@ class Finished:
     usage: Usage
 
 
-LoopEvent = TextDelta | Said | CallStarted | CallProgressed | CallEnded | Finished
+LoopEvent = TextDelta | Usage | Said | CallStarted | CallProgressed | CallEnded | Finished
 
 
 async def run(
@@ -112,10 +112,8 @@ async def run(
                 case ToolCallReady():
                     calls.append(_unique(event, seen))
                 case Usage():
-                    usage = Usage(
-                        usage.input_tokens + event.input_tokens,
-                        usage.output_tokens + event.output_tokens,
-                    )
+                    usage += event
+                    yield event
         said = Said("".join(words), tuple(calls))
         yield said
         if not calls:

@@ -27,7 +27,7 @@ MOST_NOTES = 200
 
 
 class Recorder:
-    """Keeps the messages and the events of one turn; `usage` counts its tokens.
+    """Keeps the messages and the events of one turn; `usage` counts its tokens, if any.
 
     Nothing is written that `secrecy` knows as a secret, whoever said it.
     """
@@ -41,7 +41,7 @@ class Recorder:
         self._first_answer = 0
         self._half_said: list[str] = []
         self._notes: dict[str, list[JsonObject]] = {}
-        self.usage = Usage()
+        self.usage: Usage | None = None
 
     async def started(self, model: str) -> None:
         """Tell that the turn runs."""
@@ -71,8 +71,10 @@ class Recorder:
                 await self._progressed(call, self._secrecy.masker.value(storable(note)))
             case CallEnded():
                 await self._call_ended(event)
-            case Finished(usage):
-                self.usage = usage
+            case Usage():  # counted at once: a turn that fails later has cost this too
+                self.usage = event if self.usage is None else self.usage + event
+            case Finished():
+                pass
 
     async def keep_half_said(self) -> None:
         """Keep the words of a message that was broken off, as what the agent said."""

@@ -22,6 +22,7 @@ from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, connect, event_append
 from chat.injection import Toolbox
 from chat.intent import extract_intent, recent_context
+from chat.llm import Usage
 from chat.means import of_turn
 from chat.models import Message, Turn
 from chat.models.turn import OPEN, TurnStatus
@@ -82,18 +83,23 @@ def turn_finish(
     turn_id: UUID,
     status: TurnStatus,
     *,
-    usage: JsonObject | None = None,
+    usage: Usage | None = None,
     error: JsonObject | None = None,
 ) -> Event | None:
     """Close an open turn together with its last event; return None when it is closed already."""
+    counted = usage.as_json() if usage else {}
     closed = Turn.objects.filter(pk=turn_id, status__in=OPEN).update(
-        status=status, usage=usage or {}, error=error, finished_at=timezone.now()
+        status=status,
+        usage=counted,
+        cost=usage.cost if usage else None,
+        error=error,
+        finished_at=timezone.now(),
     )
     if not closed:
         return None
     if error:
         return event_append(turn_id, "turn.failed", {"error": error})
-    return event_append(turn_id, "turn.completed", {"status": status, "usage": usage or {}})
+    return event_append(turn_id, "turn.completed", {"status": status, "usage": counted})
 
 
 async def run_turn(turn_id: UUID) -> None:
@@ -108,11 +114,7 @@ async def run_turn(turn_id: UUID) -> None:
         status, error = await _carried_out(turn, recorder, secrecy, redis)
         await recorder.keep_half_said()
         await log.close()
-        usage = {
-            "input_tokens": recorder.usage.input_tokens,
-            "output_tokens": recorder.usage.output_tokens,
-        }
-        last = await in_thread(turn_finish, turn_id, status, usage=usage, error=error)
+        last = await in_thread(turn_finish, turn_id, status, usage=recorder.usage, error=error)
         if last:
             await announce(redis, turn_id, last)
     except Exception:

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.contrib.auth import views as auth
 from django.urls import include, path
 
+from agents.views.usage import usage_overview
 from config import views
 from registry.views.metrics import metrics
 
@@ -16,6 +17,7 @@ urlpatterns = [
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
     path("api/", include("config.api_urls")),
+    path("usage/", usage_overview, name="usage"),
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),
     path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),

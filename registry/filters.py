@@ -6,27 +6,34 @@ from urllib.parse import urlencode
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
 from config.lib.jsontext import clean_text
 from registry.models import Tool
-from registry.models.health import HealthState, in_state
+from registry.models.health import Health, HealthState, in_state
 from registry.needs import packages_lacking_keys
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_named, tools_visible_to
 
 MINE = "me"
+BY_QUALITY = "quality"
 LONGEST_TEXT = 500
 MOST_FOUND = 100
 MOST_CATEGORIES = 100
 BEHIND_ALL = MOST_FOUND + 1
 """Rank of a tool whose name fits the query but that the search did not find."""
 
+BROKEN_RANK = BEHIND_ALL + 1
+"""Rank of a tool that is broken, however well it fits."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ToolFilters:
-    """What was asked for; an empty text does not narrow. `owner` is a username or `me`."""
+    """What was asked for; an empty text does not narrow. `owner` is a username or `me`.
+
+    `sort` of `quality` puts the best first; a query has an order of its own.
+    """
 
     q: str = ""
     kind: str = ""
@@ -34,6 +41,7 @@ class ToolFilters:
     health: str = ""
     visibility: str = ""
     owner: str = ""
+    sort: str = ""
 
     @classmethod
     def of(cls, data: Mapping[str, str]) -> "ToolFilters":
@@ -48,22 +56,30 @@ class ToolFilters:
     @property
     def narrow(self) -> bool:
         """Tell whether anything narrows the list."""
-        return any(asdict(self).values())
+        return any(text for name, text in asdict(self).items() if name != "sort")
 
 
 def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     """Return the visible tools that pass the filters.
 
     With a query each has a `rank` and the best match comes first: what the search found, then
-    names with words that begin so. Without one they stand in the order of their titles.
+    names with words that begin so, then what is broken. Without one they stand in the order of
+    their titles, or of their quality, broken ones last.
     """
     tools = tools_visible_to(user).filter(_narrowed(user, filters))
+    if not filters.q and filters.sort == BY_QUALITY:
+        whole = When(~in_state(Health.BROKEN), then=F("quality"))
+        merit = Case(whole, default=F("quality") - 1)  # below every score of what works
+        return tools.annotate(merit=merit).order_by("-merit", "title", "pk")
     if not filters.q:
         return tools.order_by("title", "pk")
     hits = search(filters.q, user=user, limit=MOST_FOUND).hits
     found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
     tools, named = tools_named(tools, filters.q)
-    ranks = [When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)]
+    ranks = [
+        When(in_state(Health.BROKEN), then=Value(BROKEN_RANK)),
+        *(When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)),
+    ]
     return (
         tools.filter(Q(pk__in=found) | named)
         .annotate(rank=Case(*ranks, default=Value(BEHIND_ALL), output_field=IntegerField()))

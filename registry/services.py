@@ -19,7 +19,7 @@ from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
-from registry.quality import quality_of
+from registry.quality.scoring import quality_at_publish
 from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
@@ -46,7 +46,7 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     if tool.version:
         stored = Tool.objects.select_for_update().filter(pk=tool.pk)
         tool.unreviewed_versions = stored.values_list("unreviewed_versions", flat=True).get()
-    tool.quality = quality_of(tool)
+    tool.quality = quality_at_publish(tool)
     snapshot = snapshot_of(tool)
     digest = canonical_digest(snapshot)
     latest = ToolVersion.objects.filter(tool_id=tool.pk).order_by("-number").first()

@@ -1,6 +1,7 @@
 """What the worker does for the registry. Arguments are ids; a task claims its row first."""
 
 import logging
+import time
 from uuid import UUID
 
 from celery import shared_task
@@ -9,10 +10,18 @@ from config.lib.errors import DomainError
 from registry.importing import schedule
 from registry.importing.health_check import due_check
 from registry.importing.jobs import TASK, import_run
+from registry.quality.scoring import BATCH, quality_refresh
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
+from registry.usage.rolling import usage_roll_up
 
 logger = logging.getLogger(__name__)
+
+CALLS_A_ROUND = 200_000
+"""Calls that one roll-up adds, so that a worker is free again within a minute."""
+
+LONGEST_SCORING = 20.0
+"""Seconds after which a worker scores no more tools; the rest is due at the next beat."""
 
 
 @shared_task(name=TASK)
@@ -43,3 +52,17 @@ def collect_artifacts() -> None:
         if collected.removed:
             megabytes = collected.freed_bytes / 1_000_000
             logger.info("%s artifacts removed, %.1f MB.", len(collected.removed), megabytes)
+
+
+@shared_task(name="registry.roll_up_usage")
+def roll_up_usage() -> None:
+    """Add the calls that wait to the sums of use, until none is left or the round is over."""
+    usage_roll_up(most=CALLS_A_ROUND)
+
+
+@shared_task(name="registry.score_tools")
+def score_tools() -> None:
+    """Score the tools of which something new was seen."""
+    started = time.monotonic()
+    while quality_refresh() == BATCH and time.monotonic() - started < LONGEST_SCORING:
+        pass

@@ -12,6 +12,7 @@ from registry.views import (
     sandbox,
     stopping,
     tools,
+    usage,
 )
 
 app_name = "registry"
@@ -25,6 +26,7 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/stop/", stopping.tool_stop_view, name="tool_stop"),
     path("tools/<uuid:tool_id>/resume/", stopping.tool_resume_view, name="tool_resume"),
     path("tools/<uuid:tool_id>/governance/", stopping.tool_governance, name="tool_governance"),
+    path("tools/<uuid:tool_id>/usage/", usage.tool_usage, name="tool_usage"),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,

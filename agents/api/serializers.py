@@ -5,6 +5,7 @@ from rest_framework import serializers
 from agents.models import Agent, AgentTool
 from agents.models.agent import AgentVisibility, DiscoveryMode
 from agents.models.agent_tool import Approval
+from registry.api.usage import CallSumsSerializer, UsageToldSerializer
 
 
 class AgentSerializer(serializers.ModelSerializer[Agent]):
@@ -89,11 +90,42 @@ class UnlinkSerializer(serializers.Serializer[AgentTool]):
     toolId = serializers.UUIDField()
 
 
-class UsageSerializer(serializers.Serializer[object]):
-    """How often an agent called its tools."""
+class ModelUsageSerializer(serializers.Serializer[object]):
+    """Turns, tokens and cost; `cost_usd` is null where no price is known."""
+
+    turns = serializers.IntegerField()
+    completed = serializers.IntegerField()
+    failed = serializers.IntegerField()
+    stopped = serializers.IntegerField()
+    input_tokens = serializers.IntegerField()
+    output_tokens = serializers.IntegerField()
+    cached_tokens = serializers.IntegerField()
+    unpriced = serializers.IntegerField()
+    cost_usd = serializers.FloatField(allow_null=True)
+
+
+class ModelUsageBucketSerializer(ModelUsageSerializer):
+    """The same of one hour or day."""
+
+    start = serializers.DateTimeField()
+
+
+class ToolShareSerializer(CallSumsSerializer):
+    """What an agent called of one tool."""
+
+    toolId = serializers.UUIDField()
+    name = serializers.CharField()
+
+
+class UsageSerializer(UsageToldSerializer):
+    """What an agent used."""
 
     agent = serializers.CharField()
     total_tools_available = serializers.IntegerField()
     total_tool_calls = serializers.IntegerField()
     usage_by_tool = serializers.DictField(child=serializers.IntegerField())
     most_used_tool = serializers.CharField(allow_null=True)
+    models = ModelUsageSerializer()
+    tools = ToolShareSerializer(many=True)
+    turns = ModelUsageBucketSerializer(many=True)
+    never_called = serializers.ListField(child=serializers.CharField())

@@ -8,13 +8,15 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import selectors, services
+from agents import selectors, services, usage
 from agents.api import serializers as shapes
 from config.lib.api import CursorPages
 from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
+from registry.api.usage import PERIOD, asked_period, told_usage
+from registry.usage.selectors import Scope, by_tool
 
 AGENTS = {
     "GET": "agents:read",
@@ -112,18 +114,32 @@ class AgentUsageView(APIView):
 
     required_scopes = AGENTS
 
-    @extend_schema(responses=shapes.UsageSerializer)
+    @extend_schema(parameters=PERIOD, responses=shapes.UsageSerializer)
     def get(self, request: SignedInApiRequest, slug: str) -> Response:
-        """Count an agent's tool calls."""
-        agent = selectors.agent_visible_to(request.user, slug)
-        usage = selectors.usage_of(agent)
+        """Tell what an agent used: calls, success, latency, tokens and cost, by tool and over time.
+
+        Without `from` and `to` the first keys count all time, the others the last 30 days.
+        """
+        agent = usage.usage_visible_agent(request.user, slug)
+        period, asked = asked_period(request)
+        counts = usage.usage_of(agent, period if asked else None)
+        scope = Scope(agent_ids=[agent.pk])
+        turns = dict(usage.model_series([agent.pk], period))
         return Response(
             {
                 "agent": agent.slug,
-                "total_tools_available": usage.total_tools_available,
-                "total_tool_calls": usage.total_tool_calls,
-                "usage_by_tool": usage.by_tool,
-                "most_used_tool": usage.most_used_tool,
+                "total_tools_available": counts.total_tools_available,
+                "total_tool_calls": counts.total_tool_calls,
+                "usage_by_tool": counts.by_tool,
+                "most_used_tool": counts.most_used_tool,
+                **told_usage(scope, period),
+                "models": usage.model_total([agent.pk], period).as_json(),
+                "tools": [
+                    {"toolId": tool.tool_id, "name": tool.name, **tool.sums.as_json()}
+                    for tool in by_tool(scope, period)
+                ],
+                "turns": [{"start": start, **sums.as_json()} for start, sums in turns.items()],
+                "never_called": [tool.wire_name for tool in usage.never_called(agent, period)],
             }
         )
 

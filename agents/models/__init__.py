@@ -3,5 +3,15 @@ from agents.models.agent_tool import AgentTool
 from agents.models.api_token import ApiToken
 from agents.models.credential import Credential
 from agents.models.experiment import Arm, ArmTool, Experiment
+from agents.models.model_usage import ModelUsage
 
-__all__ = ["Agent", "AgentTool", "ApiToken", "Arm", "ArmTool", "Credential", "Experiment"]
+__all__ = [
+    "Agent",
+    "AgentTool",
+    "ApiToken",
+    "Arm",
+    "ArmTool",
+    "Credential",
+    "Experiment",
+    "ModelUsage",
+]

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agents import selectors, services
 from agents.forms import AgentForm
 from agents.models import Agent
+from agents.usage import usage_of
 from config.lib.errors import InvalidInput
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
@@ -125,7 +126,7 @@ def _detail(request: SignedInRequest, agent: Agent) -> dict[str, object]:
         "owned": owned,
         "links": selectors.links_of(agent),
         "choices": selectors.tool_choices(agent) if owned else [],
-        "usage": selectors.usage_of(agent),
+        "usage": usage_of(agent),
     }
 
 

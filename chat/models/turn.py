@@ -19,6 +19,39 @@ class TurnStatus(models.TextChoices):
 OPEN = (TurnStatus.QUEUED, TurnStatus.RUNNING)
 
 
+_COUNTED = """
+    INSERT INTO agents_modelusage (hour, agent_id, model, turns, completed, failed, stopped,
+        input_tokens, output_tokens, cached_tokens, cost, unpriced)
+    SELECT date_trunc('hour', NEW.finished_at, 'UTC'), told.agent_id, NEW.model, 1,
+        (NEW.status = 'completed')::int, (NEW.status = 'failed')::int,
+        (NEW.status = 'stopped')::int,
+        coalesce((NEW.usage ->> 'input_tokens')::bigint, 0),
+        coalesce((NEW.usage ->> 'output_tokens')::bigint, 0),
+        coalesce((NEW.usage ->> 'cached_tokens')::bigint, 0),
+        NEW.cost, (NEW.cost IS NULL AND NEW.usage ? 'input_tokens')::int
+    FROM (
+        SELECT agent_id, 1 AS place FROM chat_conversation WHERE id = NEW.conversation_id
+        UNION ALL SELECT NULL, 2 ORDER BY place
+    ) AS told
+    ON CONFLICT (agent_id, hour, model) DO UPDATE SET
+        turns = agents_modelusage.turns + 1,
+        completed = agents_modelusage.completed + excluded.completed,
+        failed = agents_modelusage.failed + excluded.failed,
+        stopped = agents_modelusage.stopped + excluded.stopped,
+        input_tokens = agents_modelusage.input_tokens + excluded.input_tokens,
+        output_tokens = agents_modelusage.output_tokens + excluded.output_tokens,
+        cached_tokens = agents_modelusage.cached_tokens + excluded.cached_tokens,
+        cost = coalesce(
+            agents_modelusage.cost + excluded.cost, agents_modelusage.cost, excluded.cost),
+        unpriced = agents_modelusage.unpriced + excluded.unpriced;
+    RETURN NULL;
+"""
+"""Adds a turn that has just ended to what its agent, and all agents together, have used.
+
+Always in this order, the row that all share last: it is locked for a moment only.
+"""
+
+
 class Turn(models.Model):
     """The state of a turn; a process claims it by `status` and tells by `heartbeat_at` it lives."""
 
@@ -31,6 +64,13 @@ class Turn(models.Model):
         null=True, blank=True, help_text="What the search found: {query, tools: [...]}."
     )
     usage = models.JSONField(default=dict, blank=True)
+    cost = models.DecimalField(
+        max_digits=12,
+        decimal_places=6,
+        null=True,
+        blank=True,
+        help_text="US dollars for the model; empty: not known.",
+    )
     error = models.JSONField(null=True, blank=True)
     stop_requested_at = models.DateTimeField(null=True, blank=True)
     heartbeat_at = models.DateTimeField(null=True, blank=True)
@@ -51,6 +91,13 @@ class Turn(models.Model):
             ),
         ]
         triggers = [
+            pgtrigger.Trigger(
+                name="turn_usage",
+                when=pgtrigger.After,
+                operation=pgtrigger.Update,
+                condition=pgtrigger.Q(old__finished_at=None, new__finished_at__isnull=False),
+                func=_COUNTED,
+            ),
             pgtrigger.FSM(
                 name="turn_status_moves_forward",
                 field="status",
@@ -62,7 +109,7 @@ class Turn(models.Model):
                     (TurnStatus.RUNNING, TurnStatus.FAILED),
                     (TurnStatus.RUNNING, TurnStatus.STOPPED),
                 ],
-            )
+            ),
         ]
 
     def __str__(self) -> str:

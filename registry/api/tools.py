@@ -49,7 +49,10 @@ class ToolPages(CursorPages):
 
     def get_ordering(self, request: Request, queryset: QuerySet[Any], view: Any) -> tuple[str, ...]:
         """Order by the rank that a search gave, else the newest first."""
-        return ("rank", "pk") if "rank" in queryset.query.annotations else ("-created_at", "pk")
+        known = queryset.query.annotations
+        if "rank" in known:
+            return ("rank", "pk")
+        return ("-merit", "pk") if "merit" in known else ("-created_at", "pk")
 
 
 class VersionPages(CursorPages):

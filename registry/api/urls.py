@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, stopping, tools
+from registry.api import invocations, manifests, packages, stopping, tools, usage
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -18,6 +18,7 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/stop/", stopping.ToolStopView.as_view()),
     path("tools/<uuid:tool_id>/governance/", stopping.ToolGovernanceView.as_view()),
+    path("tools/<uuid:tool_id>/usage/", usage.ToolUsageView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(
         "tools/<uuid:tool_id>/versions/<int:number>/restore/",

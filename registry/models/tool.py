@@ -13,7 +13,7 @@ from django.db import models
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
-from registry.models.triggers import notify_change, notify_stop
+from registry.models.triggers import keeps_health_history, notify_change, notify_stop
 
 __all__ = [
     "DEFINED",
@@ -211,7 +211,11 @@ class Tool(Fares, Stoppable):
                 condition=~models.Q(import_health=Health.HEALTHY),
             ),
         ]
-        triggers = [notify_change("tool_changed", "NEW.id::text"), notify_stop("tool_stopped")]
+        triggers = [
+            notify_change("tool_changed", "NEW.id::text"),
+            notify_stop("tool_stopped"),
+            keeps_health_history(),
+        ]
 
     def __str__(self) -> str:
         return self.wire_name

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.api_definition import variables_of
 from registry.api_rules import host_of
-from registry.filters import MINE, ToolFilters
+from registry.filters import BY_QUALITY, MINE, ToolFilters
 from registry.models import Tool
 from registry.models.tool import HealthState, ToolKind, Visibility
 from registry.schema_forms import FormField, form_fields
@@ -157,6 +157,7 @@ def filter_chips(filters: ToolFilters) -> dict[str, list[Chip]]:
             *_chips(filters, "visibility", Visibility.choices),
             *_chips(filters, "owner", [(MINE, "Made by me")]),
         ],
+        "Order": _chips(filters, "sort", [(BY_QUALITY, "Best quality first")]),
     }
 
 

@@ -21,10 +21,11 @@ from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.needs import tell_needs
-from registry.quality import quality_parts
+from registry.quality.scoring import quality_parts, score_of
 from registry.results import Failed, Succeeded, ToolResult
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
+from registry.usage.tokens import tokens_of
 from registry.views.display import (
     asked_by,
     filter_chips,
@@ -33,6 +34,7 @@ from registry.views.display import (
     problems_by_field,
     try_fields,
 )
+from registry.views.health_strip import health_strip
 from registry.views.health_words import health_note
 from registry.views.mending import mending_of
 from registry.views.stopping import limits_of
@@ -131,6 +133,7 @@ def _context(
     errors: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     tell_needs([tool], request.user)
+    parts = quality_parts(tool)
     return {
         "tool": tool,
         "note": health_note(tool),
@@ -139,8 +142,11 @@ def _context(
         "parameters": parameters_of(tool.input_schema),
         "schema": pretty(tool.input_schema),
         "output_schema": pretty(tool.output_schema) if tool.output_schema else "",
-        "quality": quality_parts(tool),
         "limits": limits_of(tool, request.user),
+        "quality": parts,
+        "score": score_of(parts),
+        "strip": health_strip(tool),
+        "tokens": tokens_of(tool),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
         "is_own": tool.owner_id == request.user.pk,

@@ -74,13 +74,16 @@ def test_usage_counts_calls_by_tool(alice):
     agent = make_agent(alice, make_tool())
     usage = bearer(alice).get(f"/api/v1/agents/{agent.slug}/usage/").json()
 
-    assert usage == {
-        "agent": agent.slug,
-        "total_tools_available": 1,
-        "total_tool_calls": 0,
-        "usage_by_tool": {},
-        "most_used_tool": None,
-    }
+    assert (
+        usage.items()
+        >= {
+            "agent": agent.slug,
+            "total_tools_available": 1,
+            "total_tool_calls": 0,
+            "usage_by_tool": {},
+            "most_used_tool": None,
+        }.items()
+    )
 
 
 def test_strangers_see_nothing_and_team_mates_may_read_but_not_write(alice, bob, charlie, team):

@@ -6,6 +6,7 @@ from contextlib import aclosing
 import pytest
 
 from chat.events import EventLog, connect, event_append, events_after, follow
+from chat.llm import Usage
 from chat.models import Turn
 from chat.models.turn import TurnStatus
 from chat.streams import html_stream, json_stream, sse
@@ -92,7 +93,7 @@ async def test_words_are_written_when_nothing_follows_them(turn):
 
 async def test_the_json_stream_has_ids_names_and_ends(turn):
     await in_thread(event_append, turn.pk, "text.delta", {"text": "Grüße"})
-    await in_thread(turn_finish, turn.pk, TurnStatus.COMPLETED, usage={"input_tokens": 1})
+    await in_thread(turn_finish, turn.pk, TurnStatus.COMPLETED, usage=Usage(input_tokens=1))
     lines = await collected(json_stream(turn))
     assert lines[0] == 'id: 1\nevent: text.delta\ndata: {"text": "Grüße"}\n\n'
     assert lines[-1].startswith("id: 2\nevent: turn.completed\n")

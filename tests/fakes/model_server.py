@@ -53,6 +53,7 @@ class Reply:
     hold: threading.Event | None = None
     dies: bool = False
     status: int = 200
+    cached: int = 0
     error: dict[str, Any] = field(default_factory=dict)
 
 
@@ -104,7 +105,9 @@ async def _lines(reply: Reply) -> AsyncIterator[str]:
         raise ConnectionResetError("The script says that the model dies here.")
     reason = "tool_calls" if reply.calls else "stop"
     yield _line({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    usage = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    usage: dict[str, Any] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+    if reply.cached:
+        usage["prompt_tokens_details"] = {"cached_tokens": reply.cached}
     yield _line({"choices": [], "usage": usage})
     yield "data: [DONE]\n\n"
 
