@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.middleware.ChangeMiddleware",
     "config.middleware.HtmxMiddleware",
     "config.middleware.DomainErrorMiddleware",
 ]

@@ -11,6 +11,7 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.roles import teams_of
 
 BODIES = (
     ("none", "None"),
@@ -176,7 +177,7 @@ class ApiToolForm(forms.Form):
     def __init__(self, data: QueryDict | None, *, user: User, tool: Tool | None) -> None:
         super().__init__(data, initial=initial_of(tool), label_suffix="")
         self._before = (tool.definition if tool else None) or {}
-        teams = user.groups.order_by("name", "pk")
+        teams = teams_of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
             del self.fields["team"]

@@ -161,9 +161,14 @@ def tool_owned_by(user: User, tool_id: UUID) -> Tool:
     return tool
 
 
+def reads_packages(user: User) -> bool:
+    """Tell whether a person sees all packages and imports, whatever their review says."""
+    return user.has_perm("registry.view_package") or user.has_perm("registry.change_package")
+
+
 def packages_visible_to(user: User) -> QuerySet[Package]:
-    """Return approved packages, those a person added, and all of them to a reviewer."""
-    if user.has_perm("registry.change_package"):
+    """Return approved packages, those a person added, and all of them to governance."""
+    if reads_packages(user):
         return Package.objects.all()
     return Package.objects.filter(Q(review_status=ReviewStatus.APPROVED) | Q(added_by=user))
 
@@ -177,9 +182,9 @@ def package_visible_to(user: User, package_id: UUID) -> Package:
 
 
 def jobs_visible_to(user: User) -> QuerySet[ImportJob]:
-    """Return a person's own import jobs, and all of them to a reviewer."""
+    """Return a person's own import jobs, and all of them to governance."""
     jobs = ImportJob.objects.select_related("package", "requested_by")
-    return jobs if user.has_perm("registry.change_package") else jobs.filter(requested_by=user)
+    return jobs if reads_packages(user) else jobs.filter(requested_by=user)
 
 
 def job_visible_to(user: User, job_id: UUID) -> ImportJob:
@@ -196,9 +201,9 @@ def versions_of(tool: Tool) -> QuerySet[ToolVersion]:
 
 
 def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
-    """Return one call that a person made, or any to staff; raise NotFound."""
+    """Return one call that a person made, or any to governance; raise NotFound."""
     calls = Invocation.objects.select_related("tool__package", "user")
-    if not user.is_staff:
+    if not user.has_perm("registry.view_invocation"):
         calls = calls.filter(user=user)
     call = calls.filter(pk=invocation_id).first()
     if call is None:

@@ -15,6 +15,7 @@ from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
+from registry.roles import teams_of
 
 AGENTS = {
     "GET": "agents:read",
@@ -138,7 +139,7 @@ def _fields(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject
 
 
 def _team(user: User, name: str) -> Any:
-    team = user.groups.filter(name=name).first()
+    team = teams_of(user).filter(name=name).first()
     if team is None:
         raise InvalidInput(f"You are not on a team “{name}”.", "Name one of your own teams.")
     return team

@@ -1,19 +1,24 @@
+from registry.models import people as people
 from registry.models.api_document import ApiDocument
+from registry.models.audit_event import AuditEvent
 from registry.models.check_schedule import CheckSchedule
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
+from registry.models.retention_policy import RetentionPolicy
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 
 __all__ = [
     "ApiDocument",
+    "AuditEvent",
     "CheckSchedule",
     "ImportJob",
     "Invocation",
     "Package",
     "Proposal",
+    "RetentionPolicy",
     "Tool",
     "ToolVersion",
 ]

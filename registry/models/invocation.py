@@ -5,8 +5,8 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from registry.models.audit_triggers import kept_until_retention
 from registry.models.tool import Tool
-from registry.models.triggers import append_only
 
 
 class Caller(models.TextChoices):
@@ -35,7 +35,8 @@ class Decision(models.TextChoices):
 
 
 class Invocation(models.Model):
-    """One call, written once when it is over; nobody can change or delete it.
+    """One call, written once when it is over; nobody can change or delete it but
+    `registry.retention`, when its time is over.
 
     `agent_id`, `turn_id` and `run_id` name rows of apps above this one and so are plain values;
     `parent_id` is the invocation of the code that made this call, whose row is written later.
@@ -66,6 +67,7 @@ class Invocation(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        permissions = [("view_invocation_content", "Can view what calls were given and gave")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(decision__in=Decision.values), name="invocation_decision_known"
@@ -87,7 +89,7 @@ class Invocation(models.Model):
                 condition=models.Q(parent_id__isnull=False),
             ),
         ]
-        triggers = [append_only("invocation_append_only")]
+        triggers = kept_until_retention("invocation_append_only")
 
     def __str__(self) -> str:
         return f"{self.tool_id} {self.outcome}"

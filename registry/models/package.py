@@ -6,6 +6,7 @@ from django.conf import settings as configuration
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.audit_triggers import audited
 from registry.models.triggers import notify_change
 
 
@@ -28,6 +29,14 @@ class ReviewStatus(models.TextChoices):
     APPROVED = "approved", "Approved"
     REJECTED = "rejected", "Rejected"
     QUARANTINED = "quarantined", "Quarantined"
+
+
+GOVERNED = (
+    *("ecosystem", "name", "version", "integrity", "artifact", "description", "category"),
+    *("env", "settings", "allowed_hosts", "frameworks", "tier", "manifest", "findings"),
+    *("review_status", "stopped_at", "stopped_reason", "added_by"),
+)
+"""The fields whose change is audited: all but times and what registries count."""
 
 
 class Package(models.Model):
@@ -113,7 +122,10 @@ class Package(models.Model):
             models.Index(models.F("downloads").desc(nulls_last=True), name="package_downloads"),
             models.Index(fields=["review_status"], name="package_review"),
         ]
-        triggers = [notify_change("package_changed", "''")]
+        triggers = [
+            notify_change("package_changed", "''"),
+            *audited("package", *GOVERNED, label="item.ecosystem || ':' || item.name"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}" if self.version else self.name

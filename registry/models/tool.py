@@ -8,6 +8,7 @@ from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.audit_triggers import audited
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
 from registry.models.triggers import notify_change
@@ -41,6 +42,17 @@ class Visibility(models.TextChoices):
     PRIVATE = "private", "Only me"
     TEAM = "team", "My team"
     PUBLIC = "public", "Everyone"
+
+
+GOVERNED = (
+    *("package", "kind", "export_name", "wire_name", "title", "description", "category"),
+    *("input_schema", "output_schema", "ai_agent", "definition"),
+    *("required_scopes", "raw_string_args", "timeout_seconds", "version", "owner", "team"),
+    *("visibility", "review_status", "unreviewed_versions"),
+    *("deprecated_on", "successor", "deprecation_note", "stopped_at", "stopped_reason"),
+    *("calls_per_minute", "cost_per_call", "deleted_at"),
+)
+"""The fields whose change is audited. Health, quality and times change with every call."""
 
 
 class Tool(Fares):
@@ -196,7 +208,10 @@ class Tool(Fares):
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category"], name="tool_category"),
         ]
-        triggers = [notify_change("tool_changed", "NEW.id::text")]
+        triggers = [
+            notify_change("tool_changed", "NEW.id::text"),
+            *audited("tool", *GOVERNED, label="item.wire_name"),
+        ]
 
     def __str__(self) -> str:
         return self.wire_name
