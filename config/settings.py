@@ -229,6 +229,9 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
 
+AGENT_NAMES = "agents.names"
+"""The module that knows the names of agents, for the records of their calls."""
+
 TURN_MEANS = "chat.means.of_turn"
 """Dotted path of `CallContext → CallContext`: what the conversation of its `turn_id` adds."""
 

@@ -7,6 +7,7 @@ round the checks: permission → approval → arguments → credentials → embe
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from threading import Event
 from uuid import UUID, uuid4
 
@@ -29,7 +30,7 @@ from registry.errors import (
 from registry.executors.base import Output, executor_for
 from registry.media import without_media
 from registry.models import Invocation
-from registry.models.invocation import Caller, Outcome
+from registry.models.invocation import Caller, Decision, Outcome
 from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
 from registry.results import Failed, Succeeded, ToolResult
@@ -63,6 +64,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     error: ToolError | None = None
     invocation_id = uuid4()
     standing = standing_of(spec.tool_id)
+    ran = False
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context, standing)
@@ -73,6 +75,7 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
             invocation_id=invocation_id,
             inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
         )
+        ran = True
         try:
             answer = executor_for(spec.kind).execute(spec, checked, inside)
         finally:
@@ -90,7 +93,8 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     details, files = without_files(details)
     details = masker.value(storable(details))
     duration_ms = round((time.monotonic() - started) * 1000)
-    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
+    cost = standing.cost_per_call if ran and standing else None
+    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms, cost)
     metrics.call_ended(spec.kind, row.error_code, time.monotonic() - started)
     if error is None:
         health.record_success(spec, standing)
@@ -263,6 +267,7 @@ def _record(
     output: JsonValue,
     error: ToolError | None,
     duration_ms: int,
+    cost: Decimal | None,
 ) -> Invocation:
     return Invocation.objects.create(
         pk=invocation_id,
@@ -281,4 +286,6 @@ def _record(
         arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
         output=_recorded(output),
         duration_ms=duration_ms,
+        decision=error.decision if error else Decision.ALLOWED,
+        cost=cost,
     )

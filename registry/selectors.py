@@ -1,5 +1,6 @@
 """What there is to see, and who may see it."""
 
+from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
@@ -70,6 +71,7 @@ class Standing(NamedTuple):
     required_scopes: list[str]
     unreviewed_versions: list[int]
     allowed_hosts: list[str] | None
+    cost_per_call: Decimal | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
@@ -133,6 +135,7 @@ def _standing_sql() -> str:
             "required_scopes",
             "unreviewed_versions",
             "package__allowed_hosts",
+            "cost_per_call",
         )
     )
     sql: str = query.query.sql_with_params()[0]

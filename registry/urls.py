@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    audit,
     invocations,
     manifests,
     mcp,
@@ -21,6 +22,11 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path("audit/", audit.audit_list, name="audit_list"),
+    path("audit/export/", audit.audit_export, name="audit_export"),
+    path("audit/<int:event_id>/", audit.audit_event, name="audit_event"),
+    path("invocations/", invocations.invocation_list, name="invocation_list"),
+    path("invocations/export/", invocations.invocation_export, name="invocation_export"),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,

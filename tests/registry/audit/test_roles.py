@@ -15,7 +15,9 @@ pytestmark = pytest.mark.django_db
 def permissions_of(role: Role) -> set[str]:
     """Return what the group of a role may do, as `app.codename`."""
     found = Permission.objects.filter(group__name=role.value)
-    return {f"{app}.{name}" for app, name in found.values_list("content_type__app_label", "codename")}
+    return {
+        f"{app}.{name}" for app, name in found.values_list("content_type__app_label", "codename")
+    }
 
 
 def migrated() -> None:
@@ -73,7 +75,9 @@ def test_a_superuser_keeps_the_way_in(governor: User) -> None:
     assert User.objects.get(pk=governor.pk).is_staff
 
 
-def test_the_command_gives_a_role_and_the_audit_tells_why(alice: User, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_gives_a_role_and_the_audit_tells_why(
+    alice: User, capsys: pytest.CaptureFixture[str]
+) -> None:
     call_command("role", "alice", "auditor", reason="joined the audit team")
     assert "alice is now auditor and may enter the admin." in capsys.readouterr().out
     events = AuditEvent.objects.filter(subject_model="auth.user", subject_id=str(alice.pk))
