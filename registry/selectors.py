@@ -219,7 +219,7 @@ def invocations_inside(invocation: Invocation) -> list[Invocation]:
 
     There may be hundreds, so what each was given and gave is told in short; its own page has all.
     """
-    calls = Invocation.objects.filter(parent_id=invocation.pk).select_related("tool")
+    calls = Invocation.objects.filter(parent_id=invocation.pk).select_related("tool", "user")
     told = []
     for call in calls.order_by("created_at", "pk").iterator(CALLS_READ):
         call.arguments = shortened(call.arguments, LARGEST_INSIDE)

@@ -14,6 +14,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
+from weakref import WeakSet
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
@@ -24,6 +25,9 @@ SETTING = "outfitter.change"
 """The setting of a transaction that the triggers read."""
 
 _WRITES = ("insert", "update", "delete", "with", "merge", "truncate", "copy")
+
+_TOLD: WeakSet[BaseDatabaseWrapper] = WeakSet()
+"""Connections whose transaction may still hold what it was told."""
 
 Actor = tuple[int | None, str]
 """The id and the name of a person; no id and an empty name: nobody is known."""
@@ -119,11 +123,20 @@ def tell_database(connection: BaseDatabaseWrapper, **_: Any) -> None:
 def _told(
     execute: Callable[..., Any], sql: Any, params: Any, many: bool, context: dict[str, Any]
 ) -> Any:
-    """Set the setting in front of a statement that writes, and go on to the statement's result."""
-    change = _current.get()
-    if change is None or many or not _can_carry(sql, params, context["cursor"]):
+    """Set the setting in front of a statement that writes, and go on to the statement's result.
+
+    Where nothing is known any more, what the same transaction was told before is taken back.
+    """
+    change, connection = _current.get(), context["connection"]
+    if change is None and connection not in _TOLD:
         return execute(sql, params, many, context)
-    told = json.dumps(change.told())
+    if many or not _can_carry(sql, params, context["cursor"]):
+        return execute(sql, params, many, context)
+    told = json.dumps(change.told()) if change else ""
+    if change:
+        _TOLD.add(connection)
+    else:
+        _TOLD.discard(connection)
     set_first = f"SELECT set_config('{SETTING}', %s, true); {sql}"
     result = execute(set_first, (told, *(params or ())), many, context)
     while context["cursor"].nextset():

@@ -18,6 +18,7 @@ from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonValue
 from registry.audit.paging import between
 from registry.models import Invocation, Tool
+from registry.models.invocation import Decision, Outcome
 
 LONGEST_TEXT = 200
 _NEVER = Q(pk=None)
@@ -101,6 +102,10 @@ def calls_listed(user: User, filters: CallFilters) -> QuerySet[Invocation]:
     if filters.version:
         number = whole_number(filters.version)
         where &= _NEVER if number is None else Q(tool_version=number)
+    if filters.error or filters.outcome == Outcome.FAILED:
+        where &= ~Q(error_code="")  # what the partial index is of
+    if filters.decision not in ("", Decision.ALLOWED):
+        where &= ~Q(decision=Decision.ALLOWED)
     exact = {
         "caller": filters.caller,
         "outcome": filters.outcome,

@@ -337,4 +337,16 @@ class Migration(migrations.Migration):
             model_name='auditevent',
             trigger=pgtrigger.compiler.Trigger(name='audit_append_only_delete', sql=pgtrigger.compiler.UpsertTriggerSql(condition="WHEN ((current_setting('outfitter.retention', true) = 'on' AND (OLD.at < now() - interval '30 days')) IS NOT TRUE)", func="RAISE EXCEPTION 'pgtrigger: Cannot delete rows from % table', TG_TABLE_NAME;", hash='e7812fd8a457c6528b6783be7650c896ee4fdb42', operation='DELETE', pgid='pgtrigger_audit_append_only_delete_ff066', table='registry_auditevent', when='BEFORE')),
         ),
+        migrations.AddIndex(
+            model_name='invocation',
+            index=models.Index(fields=['caller', '-created_at'], name='invocation_caller_time'),
+        ),
+        migrations.AddIndex(
+            model_name='invocation',
+            index=models.Index(condition=models.Q(('error_code', ''), _negated=True), fields=['error_code', '-created_at'], name='invocation_error_time'),
+        ),
+        migrations.AddIndex(
+            model_name='invocation',
+            index=models.Index(condition=models.Q(('decision', 'allowed'), _negated=True), fields=['decision', '-created_at'], name='invocation_decision_time'),
+        ),
     ]

@@ -83,6 +83,17 @@ class Invocation(models.Model):
             models.Index(fields=["user", "-created_at"], name="invocation_user_time"),
             models.Index(fields=["agent_id", "-created_at"], name="invocation_agent_time"),
             models.Index(fields=["-created_at"], name="invocation_time"),
+            models.Index(fields=["caller", "-created_at"], name="invocation_caller_time"),
+            models.Index(
+                fields=["error_code", "-created_at"],
+                name="invocation_error_time",
+                condition=~models.Q(error_code=""),
+            ),
+            models.Index(
+                fields=["decision", "-created_at"],
+                name="invocation_decision_time",
+                condition=~models.Q(decision=Decision.ALLOWED),
+            ),
             models.Index(
                 fields=["parent_id", "created_at"],
                 name="invocation_parent_time",

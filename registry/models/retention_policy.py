@@ -1,5 +1,7 @@
 """How long records are kept."""
 
+from typing import Any
+
 from django.db import models
 
 from registry.models.audit_event import AUDIT_FLOOR_DAYS
@@ -50,3 +52,9 @@ class RetentionPolicy(models.Model):
 
     def __str__(self) -> str:
         return str(self.get_records_display())
+
+
+def make_policies(using: str, **_: Any) -> None:
+    """After a migration, make the policies that are missing; new ones keep records for good."""
+    for records in Records:
+        RetentionPolicy.objects.using(using).get_or_create(records=records)
