@@ -14,7 +14,6 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
-from weakref import WeakSet
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
@@ -26,8 +25,8 @@ SETTING = "outfitter.change"
 
 _WRITES = ("insert", "update", "delete", "with", "merge", "truncate", "copy")
 
-_TOLD: WeakSet[BaseDatabaseWrapper] = WeakSet()
-"""Connections whose transaction may still hold what it was told."""
+_TOLD = "_outfitter_told"
+"""Marks a connection whose transaction may still hold what it was told."""
 
 Actor = tuple[int | None, str]
 """The id and the name of a person; no id and an empty name: nobody is known."""
@@ -128,15 +127,12 @@ def _told(
     Where nothing is known any more, what the same transaction was told before is taken back.
     """
     change, connection = _current.get(), context["connection"]
-    if change is None and connection not in _TOLD:
+    if change is None and not getattr(connection, _TOLD, False):
         return execute(sql, params, many, context)
     if many or not _can_carry(sql, params, context["cursor"]):
         return execute(sql, params, many, context)
     told = json.dumps(change.told()) if change else ""
-    if change:
-        _TOLD.add(connection)
-    else:
-        _TOLD.discard(connection)
+    setattr(connection, _TOLD, change is not None)
     set_first = f"SELECT set_config('{SETTING}', %s, true); {sql}"
     result = execute(set_first, (told, *(params or ())), many, context)
     while context["cursor"].nextset():
