@@ -125,7 +125,9 @@ def _delete_batch(table: _Table, before: datetime) -> int:
             f"ORDER BY {table.time} LIMIT %s FOR UPDATE SKIP LOCKED))",
             [before, ROWS_A_BATCH],
         )
-        return cursor.rowcount
+        deleted = cursor.rowcount
+        cursor.execute("SELECT set_config(%s, '', true)", [RETENTION])
+    return deleted
 
 
 def _tell(policy: RetentionPolicy, records: Records, deleted: int, before: datetime) -> None:
