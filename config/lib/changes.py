@@ -100,15 +100,16 @@ def headers_of(change: Change | None) -> JsonObject:
 
 
 def from_headers(told: object) -> JsonObject:
-    """Return the fields of `Change` that a message brought; the counterpart of `headers_of`."""
+    """Return the fields of `Change` that a message brought, for the job that it starts.
+
+    The id of the request leads to where the job came from; its address stays with its own writes.
+    """
     if not isinstance(told, Mapping):
         return {}
     actor = (told.get("actor"), str(told.get("name", "")))
     return {
         "actor": lambda: actor,
         "request_id": str(told.get("request", "")),
-        "method": str(told.get("method", "")),
-        "path": str(told.get("path", "")),
         "reason": str(told.get("reason", "")),
     }
 

@@ -11,6 +11,7 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
+from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
 from config.lib.masking import MASK
 from config.lib.numbers import whole_number
@@ -100,8 +101,7 @@ def calls_listed(user: User, filters: CallFilters) -> QuerySet[Invocation]:
     if filters.agent:
         where &= _of_agent(filters.agent)
     if filters.version:
-        number = whole_number(filters.version)
-        where &= _NEVER if number is None else Q(tool_version=number)
+        where &= _of_version(filters)
     if filters.error or filters.outcome == Outcome.FAILED:
         where &= ~Q(error_code="")  # what the partial index is of
     if filters.decision not in ("", Decision.ALLOWED):
@@ -135,6 +135,14 @@ def agent_names(ids: Iterable[UUID | None]) -> dict[UUID, str]:
 
 def _hides(key: str, value: JsonValue) -> bool:
     return isinstance(value, str | int | float) and value != "" and names_a_secret(key)
+
+
+def _of_version(filters: CallFilters) -> Q:
+    # Versions of all tools together mean nothing, and no index leads to them.
+    if not filters.tool:
+        raise InvalidInput("A version is one of a tool.", "Name the tool as well.")
+    number = whole_number(filters.version)
+    return _NEVER if number is None else Q(tool_version=number)
 
 
 def _of_tool(text: str) -> Q:

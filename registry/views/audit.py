@@ -4,6 +4,7 @@ import json
 from dataclasses import dataclass
 
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
 from django.http import HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -20,6 +21,11 @@ from registry.models import AuditEvent
 from registry.models.audit_event import Operation, Source
 
 SHORTENED = 120
+PEOPLE = {
+    *("added_by_id", "author_id", "decided_by_id"),
+    *("opened_by_id", "owner_id", "user_id"),
+}
+"""Columns that hold the id of a person."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,11 +87,19 @@ def columns_of(event: AuditEvent) -> list[Column]:
     """Return what changed, column by column."""
     before: JsonObject = masked_by_name(event.before)
     after: JsonObject = masked_by_name(event.after)
+    people = _people_in(before, after)
+
+    def text(name: str, values: JsonObject) -> str | None:
+        if name not in values:
+            return None
+        value = values[name]
+        return people.get(value, _text(value)) if name in PEOPLE else _text(value)
+
     return [
         Column(
             name=name.removesuffix("_id").replace("_", " "),
-            before=_text(before[name]) if name in before else None,
-            after=_text(after[name]) if name in after else None,
+            before=text(name, before),
+            after=text(name, after),
         )
         for name in dict.fromkeys([*before, *after])
     ]
@@ -95,12 +109,20 @@ def what_changed(event: AuditEvent) -> str:
     """Return in a line what a change was: of a short value both sides, else the columns' names."""
     if event.operation != Operation.UPDATE:
         return ""
-    columns = columns_of(event)
-    if len(columns) == 1:
-        line = f"{columns[0].name}: {columns[0].before} → {columns[0].after}"
+    names = list(event.after)
+    if len(names) == 1 and names[0] not in PEOPLE:
+        (column,) = columns_of(event)
+        line = f"{column.name}: {column.before} → {column.after}"
         if len(line) <= SHORTENED and "\n" not in line:
             return line
-    return ", ".join(column.name for column in columns)
+    return ", ".join(name.removesuffix("_id").replace("_", " ") for name in names)
+
+
+def _people_in(before: JsonObject, after: JsonObject) -> dict[int, str]:
+    """Return the names of the people whom the values refer to by their ids."""
+    ids = {values[name] for values in (before, after) for name in PEOPLE & values.keys()} - {None}
+    found = User.objects.filter(pk__in=ids).values_list("pk", "username") if ids else ()
+    return dict(found)
 
 
 def _text(value: JsonValue) -> str:

@@ -123,8 +123,8 @@ def test_what_is_called_a_secret_is_masked_for_others_and_in_every_export(
         ("tool=shout", 2),
         ("tool={tool}", 2),
         ("tool=unknown", 0),
-        ("version=7", 1),
-        ("version=x", 0),
+        ("tool=shout&version=7", 1),
+        ("tool=shout&version=x", 0),
         ("user=alice", 1),
         ("user=nobody", 0),
         ("user=me", 0),
@@ -156,6 +156,13 @@ def test_each_filter_narrows_in_every_place(
     assert (
         len(json.loads(text_of(client.get(f"/invocations/export/?format=json&{query}")))) == found
     )
+
+
+@pytest.mark.parametrize("place", ["/invocations/", "/invocations/export/", "/api/v1/invocations/"])
+def test_a_version_without_its_tool_is_refused(place: str, alice: User, client_for: SignIn) -> None:
+    answer = client_for(alice).get(f"{place}?version=1")
+    assert answer.status_code == 400
+    assert "Name the tool as well." in answer.content.decode()
 
 
 def test_every_call_stands_on_exactly_one_page_and_nothing_is_counted(
