@@ -17,13 +17,14 @@ from uuid import uuid4
 
 from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
+from psycopg.sql import Literal
 
 from config.lib.types import JsonObject
 
 SETTING = "outfitter.change"
 """The setting of a transaction that the triggers read."""
 
-_WRITES = ("insert", "update", "delete", "with", "merge", "truncate", "copy")
+_WRITES = ("insert", "update", "delete", "with", "merge")
 
 _TOLD = "_outfitter_told"
 """Marks a connection whose transaction may still hold what it was told."""
@@ -130,21 +131,22 @@ def _told(
     change, connection = _current.get(), context["connection"]
     if change is None and not getattr(connection, _TOLD, False):
         return execute(sql, params, many, context)
-    if many or not _can_carry(sql, params, context["cursor"]):
+    if many or not _can_carry(sql, context["cursor"]):
         return execute(sql, params, many, context)
-    told = json.dumps(change.told()) if change else ""
+    told = Literal(json.dumps(change.told()) if change else "").as_string(connection.connection)
+    if params is not None:
+        told = told.replace("%", "%%")  # as everything of a statement that has parameters
     setattr(connection, _TOLD, change is not None)
-    set_first = f"SELECT set_config('{SETTING}', %s, true); {sql}"
-    result = execute(set_first, (told, *(params or ())), many, context)
+    set_first = f"SELECT set_config('{SETTING}', {told}, true); {sql}"
+    result = execute(set_first, params, many, context)
     while context["cursor"].nextset():
         pass
     return result
 
 
-def _can_carry(sql: Any, params: Any, cursor: Any) -> bool:
-    # Statements with named parameters, and what streams rows or runs before the connection is in
-    # order, are none that the ORM writes by.
-    if not isinstance(sql, str) or isinstance(params, Mapping):
+def _can_carry(sql: Any, cursor: Any) -> bool:
+    # What is no text, streams rows or comes after an error is nothing that the ORM writes by.
+    if not isinstance(sql, str):
         return False
     if not sql.lstrip().lower().startswith(_WRITES) or getattr(cursor, "name", None):
         return False

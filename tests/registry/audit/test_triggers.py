@@ -16,6 +16,7 @@ from config.celery import app
 from config.lib.changes import changing, current_change, headers_of
 from registry.models import AuditEvent, Package, Proposal, RetentionPolicy, Tool, ToolVersion
 from registry.models.audit_triggers import _Audit
+from registry.services import package_allow_hosts, tool_publish
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -177,6 +178,23 @@ def test_sql_by_hand_is_told_as_from_the_database() -> None:
     assert event.after == {"review_status": "rejected"}
 
 
+@pytest.mark.parametrize("given", [None, [], {}])
+def test_what_is_told_is_told_whatever_it_holds_and_however_it_is_written(given: Any) -> None:
+    package = factories.make_package(name="acme")
+    words = "100 % sure; it's \\'\"quoted\" %s %(name)s ☂"
+    by_hand = "UPDATE registry_package SET version = '5%' WHERE name LIKE 'ac%'"
+    by_hand = by_hand if given is None else by_hand.replace("%", "%%")
+    with changing(source="command", reason=words), connection.cursor() as cursor:
+        cursor.execute(by_hand, given)
+        assert cursor.rowcount == 1
+        cursor.execute("UPDATE registry_package SET tier = 'rich' RETURNING name", given)
+        assert cursor.fetchall() == [("acme",)]
+    assert [(e.after, e.reason) for e in events(package)[1:]] == [
+        ({"version": "5%"}, words),
+        ({"tier": "rich"}, words),
+    ]
+
+
 def test_an_event_can_be_neither_changed_nor_deleted() -> None:
     package = factories.make_package()
     for attempt in (
@@ -263,3 +281,16 @@ def test_no_trigger_is_missing_from_the_database() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled = 'O'")
         assert names <= {row[0] for row in cursor.fetchall()}
+
+
+def test_the_reason_of_a_service_is_the_reason_of_its_event(governor: User) -> None:
+    package = factories.make_package()
+    package_allow_hosts(package, ["api.example.com"], by=governor, reason="it asks the weather")
+    event = last(package)
+    assert (event.reason, event.after) == (
+        *("it asks the weather", {"allowed_hosts": ["api.example.com"]}),
+    )
+    tool = factories.make_tool()
+    tool.description = "Better words."
+    tool_publish(tool, author=governor, reason="clearer")
+    assert last(tool).reason == "clearer"
