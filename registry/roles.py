@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from config.lib.errors import InvalidInput
+from config.lib.changes import changing
 
 
 class Role(StrEnum):
@@ -67,13 +67,14 @@ def make_roles(sender: AppConfig, **signal: Any) -> None:
     using = signal["using"]
     # Django makes the permissions on the same signal, in an order that nothing promises.
     create_permissions(sender, verbosity=0, interactive=False, using=using)
-    for role, wanted in codenames.items():
-        group, _ = Group.objects.using(using).get_or_create(name=role.value)
-        group.permissions.add(
-            *Permission.objects.using(using).filter(
-                content_type__app_label=sender.label, codename__in=wanted
+    with changing(reason="What the product gives this role"):
+        for role, wanted in codenames.items():
+            group, _ = Group.objects.using(using).get_or_create(name=role.value)
+            group.permissions.add(
+                *Permission.objects.using(using).filter(
+                    content_type__app_label=sender.label, codename__in=wanted
+                )
             )
-        )
 
 
 def _codenames(role: Role, app: str) -> list[str]:
@@ -106,12 +107,3 @@ def role_give(user: User, role: Role) -> None:
     locked.is_staff = role in IN_ADMIN or locked.is_superuser
     locked.save(update_fields=["is_staff"])
     user.is_staff = locked.is_staff
-
-
-def role_named(text: str) -> Role:
-    """Return the role of this name or raise InvalidInput."""
-    try:
-        return Role(text.strip().lower())
-    except ValueError:
-        names = ", ".join(Role)
-        raise InvalidInput(f"There is no role “{text[:60]}”.", f"Choose one of {names}.") from None

@@ -26,7 +26,7 @@ def _giving(role: Role) -> Callable[[Any, HttpRequest, QuerySet[User]], None]:
     return give
 
 
-class RoleAdmin(UserAdmin):
+class RoleAdmin(UserAdmin[User]):
     """People, with the actions that give a role. It takes the permission to change people."""
 
     actions = tuple(_giving(role) for role in Role)

@@ -125,7 +125,7 @@ def _delete_batch(table: _Table, before: datetime) -> int:
             f"ORDER BY {table.time} LIMIT %s FOR UPDATE SKIP LOCKED))",
             [before, ROWS_A_BATCH],
         )
-        deleted = cursor.rowcount
+        deleted: int = cursor.rowcount
         cursor.execute("SELECT set_config(%s, '', true)", [RETENTION])
     return deleted
 

@@ -53,7 +53,9 @@ def invocation_list(request: SignedInRequest) -> HttpResponse:
     context = {
         "filters": filters,
         "query": filters.query(),
-        "rows": [(call, agents.get(call.agent_id, "")) for call in page.rows],
+        "rows": [
+            (call, agents.get(call.agent_id, "") if call.agent_id else "") for call in page.rows
+        ],
         "older": page.older,
         "is_first": not request.GET.get("cursor"),
         "sees_all": sees_all_calls(request.user),

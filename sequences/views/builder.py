@@ -97,7 +97,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
 
 
 def _team(user: User, team_id: str) -> Group | None:
-    return teams_of(user).filter(pk=whole_number(team_id)).first()
+    return teams_of(user).filter(pk=whole_number(team_id) or 0).first()
 
 
 def _chosen(user: User, draft: Draft) -> Mapping[str, StepTool]:
