@@ -349,4 +349,12 @@ class Migration(migrations.Migration):
             model_name='invocation',
             index=models.Index(condition=models.Q(('decision', 'allowed'), _negated=True), fields=['decision', '-created_at'], name='invocation_decision_time'),
         ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(fields=['source', '-at', '-id'], name='audit_source_time'),
+        ),
+        migrations.AddIndex(
+            model_name='auditevent',
+            index=models.Index(fields=['request_id'], name='audit_request'),
+        ),
     ]

@@ -76,6 +76,8 @@ class AuditEvent(models.Model):
             models.Index(fields=["subject_id", "-at", "-id"], name="audit_subject_time"),
             models.Index(fields=["actor", "-at", "-id"], name="audit_actor_time"),
             models.Index(fields=["model", "-at", "-id"], name="audit_model_time"),
+            models.Index(fields=["source", "-at", "-id"], name="audit_source_time"),
+            models.Index(fields=["request_id"], name="audit_request"),
         ]
         triggers = kept_until_retention(
             "audit_append_only", f"OLD.at < now() - interval '{AUDIT_FLOOR_DAYS} days'"
