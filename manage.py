@@ -28,11 +28,13 @@ def main() -> None:
     except ImportError as error:
         sys.exit(f"{error}. Run `make venv`, then .venv/bin/python manage.py …")
     from config import embedded
+    from config.lib.changes import changing, operator
 
     try:
         if needs_services(sys.argv[1:]):
             embedded.ensure()
-        execute_from_command_line(sys.argv)
+        with changing(source="command", actor=operator, path=" ".join(sys.argv[1:2])):
+            execute_from_command_line(sys.argv)
     except embedded.EmbeddedServiceError as error:
         sys.exit(str(error))
     finally:

@@ -9,6 +9,7 @@ from agents.models import Agent
 from agents.models.agent import AgentVisibility
 from agents.selectors import agents_owned_by
 from agents.tokens import SCOPES
+from registry.roles import teams_of
 
 
 class ScopesField(forms.CharField):
@@ -69,7 +70,7 @@ class AgentForm(forms.ModelForm[Agent]):
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        teams = user.groups.order_by("name", "pk")
+        teams = teams_of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
             del self.fields["team"]

@@ -21,6 +21,7 @@ from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.loading import load_spec
 from registry.models.tool import ToolKind
+from registry.roles import teams_of
 from registry.selectors import tools_usable_by
 
 EDITABLE = frozenset(
@@ -55,7 +56,7 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
         setattr(agent, name, value)
     if agent.visibility != AgentVisibility.TEAM:
         agent.team = None
-    elif agent.team is None or not agent.owner.groups.filter(pk=agent.team.pk).exists():
+    elif agent.team is None or not teams_of(agent.owner).filter(pk=agent.team.pk).exists():
         raise InvalidInput(
             "To share an agent, choose one of your own teams.",
             "Keep it private, or ask an administrator to put you on a team.",

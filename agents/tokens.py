@@ -23,6 +23,7 @@ SCOPES = {
     "tools:write": "Create, change and delete your own tools; import packages",
     "agents:read": "See your agents and what they use",
     "agents:write": "Create, change and delete your agents and their tool links",
+    "audit:read": "Read the audit, where you may: for governors and auditors",
     "chat": "Read your conversations and send messages",
 }
 """What a token may be limited to; a token without scopes may do all that its owner may."""

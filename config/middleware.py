@@ -1,17 +1,59 @@
 """What every request passes through."""
 
 from collections.abc import Callable
+from uuid import uuid4
 
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
+from django.utils.functional import LazyObject, empty
 
+from config.lib.changes import Actor, changing, nobody
 from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
+
+
+class ChangeMiddleware:
+    """Say who writes what is written during a request, and give the request an id of its own."""
+
+    def __init__(self, get_response: GetResponse) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request_id = str(uuid4())
+        with changing(
+            source=_source_of(request.path_info),
+            actor=lambda: _actor_of(request),
+            request_id=request_id,
+            method=request.method or "",
+            path=request.path_info,
+        ):
+            response = self.get_response(request)
+        response["X-Request-ID"] = request_id
+        return response
+
+
+def _source_of(path: str) -> str:
+    if path.startswith("/admin/"):
+        return "admin"
+    return "rest" if path.startswith("/api/") else "browser"
+
+
+def _actor_of(request: HttpRequest) -> Actor:
+    """Return whom a view has taken the request to be from; never look it up in the database.
+
+    The REST API recognises a token's person after the middleware and then sets `request.user`.
+    """
+    user = getattr(request, "user", None)
+    if isinstance(user, LazyObject) and user.__dict__.get("_wrapped") is empty:
+        user = getattr(request, "_cached_user", None)
+    if user is None or user.pk is None:
+        return nobody()
+    return user.pk, user.get_username()
 
 
 class HtmxMiddleware:

@@ -82,6 +82,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.middleware.ChangeMiddleware",
     "config.middleware.HtmxMiddleware",
     "config.middleware.DomainErrorMiddleware",
 ]
@@ -127,6 +128,7 @@ CELERY_BEAT_SCHEDULE = {
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
     "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
     "score-tools": {"task": "registry.score_tools", "schedule": 60.0},
+    "clear-records": {"task": "registry.clear_records", "schedule": 3600.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
@@ -232,6 +234,9 @@ TOOL_CREDENTIALS = "agents.credentials.env_of"
 
 TOOL_AGENTS = "agents.access.context_for"
 """Dotted path of `(user, agent slug, *, caller) → CallContext`: a call that is made as an agent."""
+
+AGENT_NAMES = "agents.names"
+"""The module that knows the names of agents, for the records of their calls."""
 
 TURN_MEANS = "chat.means.of_turn"
 """Dotted path of `CallContext → CallContext`: what the conversation of its `turn_id` adds."""

@@ -11,6 +11,7 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.roles import teams_of
 from registry.scope_field import ScopesField
 
 BODIES = (
@@ -186,7 +187,7 @@ class ApiToolForm(forms.Form):
         self._before = (tool.definition if tool else None) or {}
         known = tool.required_scopes if tool else ()
         self.fields["required_scopes"].known = known  # type: ignore[attr-defined]
-        teams = user.groups.order_by("name", "pk")
+        teams = teams_of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
             del self.fields["team"]

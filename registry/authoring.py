@@ -18,6 +18,7 @@ from registry.context import CallContext
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
+from registry.roles import teams_of
 from registry.scopes import scope_problems
 
 LONGEST_NAME = 120
@@ -134,7 +135,7 @@ def require_owner(user: User, tool: Tool) -> None:
 
 def team_named(user: User, name: str | None) -> Group | None:
     """Return one of a person's own teams, None for no name; raise InvalidInput for another's."""
-    team = user.groups.filter(name=name).first() if name else None
+    team = teams_of(user).filter(name=name).first() if name else None
     if name and team is None:
         raise InvalidInput(
             f"You are on no team named “{name}”.",
@@ -162,7 +163,7 @@ def field_problems(
     if visibility not in Visibility.values:
         yield "visibility", f"Choose one of {', '.join(Visibility.values)}."
     elif visibility == Visibility.TEAM and (
-        team is None or not author.groups.filter(pk=team.pk).exists()
+        team is None or not teams_of(author).filter(pk=team.pk).exists()
     ):
         yield "team", f"Choose one of your own teams, or keep the {noun} to yourself."
 

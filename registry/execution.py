@@ -7,6 +7,7 @@ round the checks: permission → approval → arguments → credentials → embe
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from threading import Event
 from uuid import UUID, uuid4
 
@@ -76,6 +77,7 @@ def _invoked(
     error: ToolError | None = None
     invocation_id = uuid4()
     standing = standing_of(spec.tool_id)
+    cost: Decimal | None = None
     try:
         checked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context, standing)
@@ -89,6 +91,7 @@ def _invoked(
             inner=_inner(context, invocation_id, lent) if spec.kind == ToolKind.CODE else None,
             cancel=signal,
         )
+        cost = standing.cost_per_call if standing else None
         try:
             answer = executor_for(spec.kind).execute(spec, checked, inside)
         finally:
@@ -113,7 +116,7 @@ def _invoked(
     metrics.call_ended(spec.kind, error.code if error else "", time.monotonic() - started)
     if error is not None and not _is_recorded(spec, context, error):
         return Failed(error=error, duration_ms=duration_ms, invocation_id=None, details=details)
-    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms)
+    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms, cost)
     if error is None:
         health.record_success(spec, standing)
         if files:
@@ -294,6 +297,7 @@ def _record(
     output: JsonValue,
     error: ToolError | None,
     duration_ms: int,
+    cost: Decimal | None,
 ) -> Invocation:
     return Invocation.objects.create(
         pk=invocation_id,
@@ -313,6 +317,7 @@ def _record(
         output=_recorded(output),
         duration_ms=duration_ms,
         decision=_decision(error),
+        cost=cost,
     )
 
 

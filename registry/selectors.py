@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from decimal import Decimal
 from functools import cache
 from typing import NamedTuple
 from uuid import UUID
@@ -100,6 +101,7 @@ class Standing(NamedTuple):
     package_stopped_reason: str | None
     package_name: str | None
     calls_per_minute: int | None
+    cost_per_call: Decimal | None
 
     def usable_by(self, user: User) -> bool:
         """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
@@ -176,6 +178,7 @@ def _standing_sql() -> str:
             "package__stopped_reason",
             "package__name",
             "calls_per_minute",
+            "cost_per_call",
         )
     )
     sql: str = query.query.sql_with_params()[0]
@@ -223,9 +226,14 @@ def tool_governed_by(user: User, tool_id: UUID) -> Tool:
     return tool
 
 
+def reads_packages(user: User) -> bool:
+    """Tell whether a person sees all packages and imports, whatever their review says."""
+    return user.has_perm("registry.view_package") or user.has_perm("registry.change_package")
+
+
 def packages_visible_to(user: User) -> QuerySet[Package]:
-    """Return approved packages, those a person added, and all of them to a reviewer."""
-    if user.has_perm("registry.change_package"):
+    """Return approved packages, those a person added, and all of them to governance."""
+    if reads_packages(user):
         return Package.objects.all()
     return Package.objects.filter(Q(review_status=ReviewStatus.APPROVED) | Q(added_by=user))
 
@@ -239,9 +247,9 @@ def package_visible_to(user: User, package_id: UUID) -> Package:
 
 
 def jobs_visible_to(user: User) -> QuerySet[ImportJob]:
-    """Return a person's own import jobs, and all of them to a reviewer."""
+    """Return a person's own import jobs, and all of them to governance."""
     jobs = ImportJob.objects.select_related("package", "requested_by")
-    return jobs if user.has_perm("registry.change_package") else jobs.filter(requested_by=user)
+    return jobs if reads_packages(user) else jobs.filter(requested_by=user)
 
 
 def job_visible_to(user: User, job_id: UUID) -> ImportJob:
@@ -258,9 +266,9 @@ def versions_of(tool: Tool) -> QuerySet[ToolVersion]:
 
 
 def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
-    """Return one call that a person made, or any to staff; raise NotFound."""
+    """Return one call that a person made, or any to governance; raise NotFound."""
     calls = Invocation.objects.select_related("tool__package", "user")
-    if not user.is_staff:
+    if not user.has_perm("registry.view_invocation"):
         calls = calls.filter(user=user)
     call = calls.filter(pk=invocation_id).first()
     if call is None:
@@ -273,7 +281,7 @@ def invocations_inside(invocation: Invocation) -> list[Invocation]:
 
     There may be hundreds, so what each was given and gave is told in short; its own page has all.
     """
-    calls = Invocation.objects.filter(parent_id=invocation.pk).select_related("tool")
+    calls = Invocation.objects.filter(parent_id=invocation.pk).select_related("tool", "user")
     told = []
     for call in calls.order_by("created_at", "pk").iterator(CALLS_READ):
         call.arguments = shortened(call.arguments, LARGEST_INSIDE)

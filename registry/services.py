@@ -11,6 +11,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import F, Func, QuerySet
 from django.utils import timezone
 
+from config.lib.changes import changing
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
 from config.lib.jsontext import storable
@@ -57,15 +58,16 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     tool.version = latest.number + 1 if latest else 1
     if not _approved(tool):
         tool.unreviewed_versions = [*tool.unreviewed_versions, tool.version]
-    tool.save()
-    return ToolVersion.objects.create(
-        tool=tool,
-        number=tool.version,
-        digest=digest,
-        snapshot=snapshot,
-        author=author,
-        reason=reason,
-    )
+    with changing(reason=reason):
+        tool.save()
+        return ToolVersion.objects.create(
+            tool=tool,
+            number=tool.version,
+            digest=digest,
+            snapshot=snapshot,
+            author=author,
+            reason=reason,
+        )
 
 
 def tool_write(
@@ -179,7 +181,8 @@ def package_allow_hosts(
             "Only a reviewer decides which hosts a package may reach.", "Ask a reviewer."
         )
     before, package.allowed_hosts = package.allowed_hosts, checked_hosts(hosts)
-    package.save(update_fields=["allowed_hosts", "updated_at"])
+    with changing(reason=reason):
+        package.save(update_fields=["allowed_hosts", "updated_at"])
     told = f"Network: {_listed(package.allowed_hosts)} (before: {_listed(before)})."
     LogEntry.objects.log_actions(
         by.pk, [package], CHANGE, change_message=f"{told} {reason}".strip(), single_object=True

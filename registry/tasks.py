@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 
 from config.lib.errors import DomainError
+from registry.audit import retention
 from registry.importing import schedule
 from registry.importing.health_check import due_check
 from registry.importing.jobs import TASK, import_run
@@ -39,6 +40,12 @@ def check_tool_health() -> None:
                 logger.warning("%s: %s", check.package, check.broken)
     except DomainError as error:
         logger.warning("The health of tools was not checked: %s", error.message)
+
+
+@shared_task(name=retention.TASK)
+def clear_records() -> None:
+    """Delete the records that no policy keeps any longer."""
+    retention.clear_records()
 
 
 @shared_task(name="registry.collect_artifacts")

@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    audit,
     invocations,
     manifests,
     mcp,
@@ -27,6 +28,11 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/resume/", stopping.tool_resume_view, name="tool_resume"),
     path("tools/<uuid:tool_id>/governance/", stopping.tool_governance, name="tool_governance"),
     path("tools/<uuid:tool_id>/usage/", usage.tool_usage, name="tool_usage"),
+    path("audit/", audit.audit_list, name="audit_list"),
+    path("audit/export/", audit.audit_export, name="audit_export"),
+    path("audit/<int:event_id>/", audit.audit_event, name="audit_event"),
+    path("invocations/", invocations.invocation_list, name="invocation_list"),
+    path("invocations/export/", invocations.invocation_export, name="invocation_export"),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,

@@ -16,6 +16,7 @@ from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from registry.api.usage import PERIOD, asked_period, told_usage
+from registry.roles import teams_of
 from registry.usage.selectors import Scope, by_tool
 
 AGENTS = {
@@ -154,7 +155,7 @@ def _fields(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject
 
 
 def _team(user: User, name: str) -> Any:
-    team = user.groups.filter(name=name).first()
+    team = teams_of(user).filter(name=name).first()
     if team is None:
         raise InvalidInput(f"You are not on a team “{name}”.", "Name one of your own teams.")
     return team

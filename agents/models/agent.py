@@ -7,6 +7,8 @@ from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.audit_triggers import audited
+
 
 class DiscoveryMode(models.TextChoices):
     LINKED = "linked", "Only the linked tools"
@@ -74,6 +76,13 @@ class Agent(models.Model):
                 name="agent_team_named",
             ),
         ]
+
+        triggers = audited(
+            "agent",
+            *("slug", "name", "description", "instructions", "model", "discovery_mode"),
+            *("max_found_tools", "code_execution", "scopes", "owner", "team", "visibility"),
+            label="item.slug",
+        )
 
     def __str__(self) -> str:
         return self.name

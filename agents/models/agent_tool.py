@@ -3,6 +3,7 @@
 from django.db import models
 
 from agents.models.agent import Agent
+from registry.models.audit_triggers import audited
 
 
 class Approval(models.TextChoices):
@@ -31,6 +32,14 @@ class AgentTool(models.Model):
                 condition=models.Q(approval__in=Approval.values), name="agent_tool_approval_known"
             ),
         ]
+
+        triggers = audited(
+            "agent_tool",
+            *("agent", "tool", "config", "pinned_version", "approval"),
+            label="(SELECT slug FROM agents_agent WHERE id = item.agent_id) || ' → ' ||"
+            " (SELECT wire_name FROM registry_tool WHERE id = item.tool_id)",
+            subject=("'agents.agent'", "item.agent_id"),
+        )
 
     def __str__(self) -> str:
         return f"{self.agent_id} → {self.tool_id}"

@@ -6,6 +6,8 @@ from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.audit_triggers import audited
+
 
 class ApiToken(models.Model):
     """A personal API token; only its SHA-256 is kept, so it can be shown just once."""
@@ -26,6 +28,13 @@ class ApiToken(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["user", "-created_at"], name="api_token_user")]
+
+        triggers = audited(
+            "api_token",
+            *("user", "name", "prefix", "scopes", "expires_at"),
+            label="item.name",
+            subject=("'auth.user'", "item.user_id"),
+        )
 
     def __str__(self) -> str:
         return f"{self.name} ({self.prefix}…)"

@@ -7,6 +7,7 @@ from django.db import models
 
 from agents.models.agent import Agent
 from config.lib.sealing import SealedField
+from registry.models.audit_triggers import audited
 
 
 class Credential(models.Model):
@@ -38,6 +39,13 @@ class Credential(models.Model):
                 name="credential_name_form",
             ),
         ]
+
+        triggers = audited(
+            "credential",
+            *("owner", "agent", "name", "updated_at"),  # never its ciphertext
+            label="item.name",
+            subject=("'auth.user'", "item.owner_id"),
+        )
 
     def __str__(self) -> str:
         return self.name

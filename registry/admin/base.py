@@ -3,10 +3,24 @@
 from typing import Any
 
 from django.contrib import admin, messages
+from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest
+from django.utils.functional import cached_property
 
 from registry.models.package import ReviewStatus
+
+MOST_COUNTED = 10_000
+
+
+class CappedPaginator(Paginator[Any]):
+    """Counts no further than the pages that anybody turns: records may be millions."""
+
+    @cached_property
+    def count(self) -> int:
+        """Return the number of rows, or the most that are counted."""
+        rows: Any = self.object_list
+        return int(rows.order_by()[:MOST_COUNTED].count())
 
 
 class ReadOnly:

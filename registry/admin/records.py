@@ -1,8 +1,13 @@
 """Read what was recorded: versions, calls and imports."""
 
-from django.contrib import admin
+from typing import cast
 
-from registry.admin.base import ReadOnly
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.http import HttpRequest
+
+from registry.admin.base import CappedPaginator, ReadOnly
+from registry.audit.calls import for_reader
 from registry.models import ImportJob, Invocation, ToolVersion
 
 
@@ -16,12 +21,25 @@ class ToolVersionAdmin(ReadOnly, admin.ModelAdmin[ToolVersion]):
 
 @admin.register(Invocation)
 class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
-    list_display = ("created_at", "tool", "user", "caller", "outcome", "error_code", "duration_ms")
-    list_filter = ("outcome", "caller", "error_code")
+    list_display = ("created_at", "tool", "user", "caller", "outcome", "decision", "duration_ms")
+    list_filter = ("outcome", "caller", "decision")
     list_select_related = ("tool", "user")
+    fields = (
+        *("created_at", "tool", "tool_version", "caller", "user", "agent_id", "turn_id", "run_id"),
+        *("parent_id", "outcome", "phase", "error_code", "decision", "duration_ms", "cost"),
+        *("error", "arguments", "output"),
+    )
     search_fields = ("tool__wire_name", "user__username", "error_code")
-    date_hierarchy = "created_at"
+    show_full_result_count = False
+    paginator = CappedPaginator
     ordering = ("-created_at", "pk")
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> Invocation | None:
+        """Return a call as the person may read it."""
+        call = super().get_object(request, object_id, from_field)
+        return call and for_reader(cast(User, request.user), call)
 
 
 @admin.register(ImportJob)

@@ -2,22 +2,55 @@
 
 from uuid import UUID
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import InvocationDetailSerializer
+from registry.api.serializers import InvocationDetailSerializer, InvocationSerializer
+from registry.audit.calls import CallFilters, calls_listed, for_reader
 from registry.selectors import invocation_visible_to
+
+READ = {"GET": "tools:read"}
+
+
+class CallPages(CursorPages):
+    """Pages of calls, the newest first."""
+
+    ordering = ("-created_at", "-pk")
+
+
+class InvocationListView(APIView):
+    """The calls that were recorded."""
+
+    required_scopes = READ
+
+    @extend_schema(
+        operation_id="invocations_list",
+        parameters=[OpenApiParameter(name, str) for name in CallFilters.__annotations__],
+        responses=InvocationSerializer(many=True),
+    )
+    def get(self, request: SignedInApiRequest) -> Response:
+        """List the calls that you made; to governance those of everybody.
+
+        `arguments`, `output` and the message of an error are told to whoever made the call and to
+        governors and auditors.
+        """
+        pages = CallPages()
+        calls = calls_listed(request.user, CallFilters.of(request.query_params.dict()))
+        page = pages.paginate_queryset(calls, request, view=self) or []
+        shown = [for_reader(request.user, call) for call in page]
+        return pages.get_paginated_response(InvocationSerializer(shown, many=True).data)
 
 
 class InvocationView(APIView):
     """One call of a tool."""
 
-    required_scopes = {"GET": "tools:read"}
+    required_scopes = READ
 
     @extend_schema(responses=InvocationDetailSerializer)
     def get(self, request: SignedInApiRequest, invocation_id: UUID) -> Response:
         """Show a call that you made and, of a program, every call it made."""
-        invocation = invocation_visible_to(request.user, invocation_id)
-        return Response(InvocationDetailSerializer(invocation).data)
+        call = for_reader(request.user, invocation_visible_to(request.user, invocation_id))
+        return Response(InvocationDetailSerializer(call, context={"reader": request.user}).data)

@@ -5,10 +5,20 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.lib.types import JsonObject
+from registry.audit.calls import for_reader, masked_by_name
 from registry.governing import DEAREST_CALL, LONGEST_CALL, MOST_CALLS
 from registry.importing.variables import MOST_VARIABLES
 from registry.mcp.settings import VARIABLE
-from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool, ToolVersion
+from registry.models import (
+    AuditEvent,
+    CheckSchedule,
+    ImportJob,
+    Invocation,
+    Package,
+    Tool,
+    ToolVersion,
+)
 from registry.models.health import HealthState
 from registry.models.package import Ecosystem, Tier
 from registry.models.stoppable import LONGEST_REASON
@@ -373,7 +383,10 @@ class InvocationSerializer(serializers.ModelSerializer[Invocation]):
     tool = serializers.CharField(source="tool.wire_name", read_only=True)
     toolVersion = serializers.IntegerField(source="tool_version", read_only=True)
     parentId = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
+    agentId = serializers.UUIDField(source="agent_id", read_only=True, allow_null=True)
+    user = serializers.CharField(source="user.username", default=None, read_only=True)
     status = serializers.CharField(source="outcome", read_only=True)
+    errorCode = serializers.CharField(source="error_code", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
 
     class Meta:
@@ -384,13 +397,18 @@ class InvocationSerializer(serializers.ModelSerializer[Invocation]):
             "tool",
             "toolVersion",
             "caller",
+            "agentId",
+            "user",
             "parentId",
             "status",
+            "decision",
             "phase",
+            "errorCode",
             "arguments",
             "output",
             "error",
             "duration_ms",
+            "cost",
             "createdAt",
         )
 
@@ -406,7 +424,41 @@ class InvocationDetailSerializer(InvocationSerializer):
     @extend_schema_field(InvocationSerializer(many=True))
     def get_children(self, invocation: Invocation) -> Any:
         """Return the inner calls, in the order in which they ended."""
-        return InvocationSerializer(invocations_inside(invocation), many=True).data
+        inside = invocations_inside(invocation)
+        if reader := self.context.get("reader"):
+            inside = [for_reader(reader, call) for call in inside]
+        return InvocationSerializer(inside, many=True).data
+
+
+class AuditEventSerializer(serializers.ModelSerializer[AuditEvent]):
+    """One change; `before` and `after` hold the columns that changed."""
+
+    actor = serializers.CharField(source="actor_name", read_only=True)
+    requestId = serializers.CharField(source="request_id", read_only=True)
+    objectId = serializers.CharField(source="object_id", read_only=True)
+    object = serializers.CharField(source="object_label", read_only=True)
+    subjectModel = serializers.CharField(source="subject_model", read_only=True)
+    subjectId = serializers.CharField(source="subject_id", read_only=True)
+    before = serializers.SerializerMethodField()
+    after = serializers.SerializerMethodField()
+
+    class Meta:
+        model = AuditEvent
+        fields = (
+            *("id", "at", "actor", "source", "requestId", "method", "path", "reason"),
+            *("model", "objectId", "object", "subjectModel", "subjectId", "operation"),
+            *("before", "after"),
+        )
+
+    def get_before(self, event: AuditEvent) -> JsonObject:
+        """Return the columns as they were."""
+        told: JsonObject = masked_by_name(event.before)
+        return told
+
+    def get_after(self, event: AuditEvent) -> JsonObject:
+        """Return the columns as they became."""
+        told: JsonObject = masked_by_name(event.after)
+        return told
 
 
 class ToolWriteSerializer(serializers.Serializer[Any]):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, stopping, tools, usage
+from registry.api import audit, invocations, manifests, packages, stopping, tools, usage
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -11,6 +11,9 @@ urlpatterns = [
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
     path("packages/<uuid:package_id>/stop/", stopping.PackageStopView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
+    path("audit/", audit.AuditListView.as_view()),
+    path("audit/<int:event_id>/", audit.AuditEventView.as_view()),
+    path("invocations/", invocations.InvocationListView.as_view()),
     path("invocations/<uuid:invocation_id>/", invocations.InvocationView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),

@@ -1,10 +1,13 @@
+from registry.models import people as people
 from registry.models.api_document import ApiDocument
+from registry.models.audit_event import AuditEvent
 from registry.models.check_schedule import CheckSchedule
 from registry.models.health_change import HealthChange, QualityDue
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
+from registry.models.retention_policy import RetentionPolicy
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 from registry.models.usage import (
@@ -18,6 +21,7 @@ from registry.models.usage import (
 
 __all__ = [
     "ApiDocument",
+    "AuditEvent",
     "CheckSchedule",
     "ErrorUsage",
     "HealthChange",
@@ -27,6 +31,7 @@ __all__ = [
     "PersonUsageDay",
     "Proposal",
     "QualityDue",
+    "RetentionPolicy",
     "SiteUsage",
     "Tool",
     "ToolUsage",

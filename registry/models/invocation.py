@@ -5,8 +5,9 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from registry.models.audit_triggers import kept_until_retention
 from registry.models.tool import Tool
-from registry.models.triggers import append_only, keeps_pending
+from registry.models.triggers import keeps_pending
 
 
 class Caller(models.TextChoices):
@@ -35,7 +36,8 @@ class Decision(models.TextChoices):
 
 
 class Invocation(models.Model):
-    """One call, written once when it is over; nobody can change or delete it.
+    """One call, written once when it is over; nobody can change or delete it but
+    `registry.retention`, when its time is over.
 
     `agent_id`, `turn_id` and `run_id` name rows of apps above this one and so are plain values;
     `parent_id` is the invocation of the code that made this call, whose row is written later.
@@ -66,6 +68,7 @@ class Invocation(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        permissions = [("view_invocation_content", "Can view what calls were given and gave")]
         constraints = [
             models.CheckConstraint(
                 condition=models.Q(decision__in=Decision.values), name="invocation_decision_known"
@@ -81,13 +84,24 @@ class Invocation(models.Model):
             models.Index(fields=["user", "-created_at"], name="invocation_user_time"),
             models.Index(fields=["agent_id", "-created_at"], name="invocation_agent_time"),
             models.Index(fields=["-created_at"], name="invocation_time"),
+            models.Index(fields=["caller", "-created_at"], name="invocation_caller_time"),
+            models.Index(
+                fields=["error_code", "-created_at"],
+                name="invocation_error_time",
+                condition=~models.Q(error_code=""),
+            ),
+            models.Index(
+                fields=["decision", "-created_at"],
+                name="invocation_decision_time",
+                condition=~models.Q(decision=Decision.ALLOWED),
+            ),
             models.Index(
                 fields=["parent_id", "created_at"],
                 name="invocation_parent_time",
                 condition=models.Q(parent_id__isnull=False),
             ),
         ]
-        triggers = [append_only("invocation_append_only"), keeps_pending()]
+        triggers = [*kept_until_retention("invocation_append_only"), keeps_pending()]
 
     def __str__(self) -> str:
         return f"{self.tool_id} {self.outcome}"

@@ -6,6 +6,7 @@ from django.conf import settings as configuration
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from registry.models.audit_triggers import audited
 from registry.models.stoppable import Stoppable, stop_constraints
 from registry.models.triggers import notify_change, notify_stop
 
@@ -29,6 +30,14 @@ class ReviewStatus(models.TextChoices):
     APPROVED = "approved", "Approved"
     REJECTED = "rejected", "Rejected"
     QUARANTINED = "quarantined", "Quarantined"
+
+
+GOVERNED = (
+    *("ecosystem", "name", "version", "integrity", "artifact", "description", "category"),
+    *("env", "settings", "allowed_hosts", "frameworks", "tier", "manifest", "findings"),
+    *("review_status", "stopped_at", "stopped_reason", "added_by"),
+)
+"""The fields whose change is audited: all but times and what registries count."""
 
 
 class Package(Stoppable):
@@ -110,7 +119,11 @@ class Package(Stoppable):
             models.Index(fields=["review_status", "name"], name="package_review_name"),
             models.Index(fields=["name", "id"], name="package_name"),
         ]
-        triggers = [notify_change("package_changed", "''"), notify_stop("package_stopped")]
+        triggers = [
+            notify_change("package_changed", "''"),
+            notify_stop("package_stopped"),
+            *audited("package", *GOVERNED, label="item.ecosystem || ':' || item.name"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}" if self.version else self.name

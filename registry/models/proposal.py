@@ -6,6 +6,7 @@ from django.conf import settings as configuration
 from django.db import models
 from django.db.models import Q
 
+from registry.models.audit_triggers import audited
 from registry.models.package import Package
 from registry.models.tool import Tool
 
@@ -113,6 +114,18 @@ class Proposal(models.Model):
             models.Index(fields=["package", "-opened_at"], name="proposal_package_time"),
             models.Index(fields=["tool", "-opened_at"], name="proposal_tool_time"),
         ]
+
+        triggers = audited(
+            "proposal",
+            *("package", "tool", "cause", "state", "digest", "before", "after", "versions"),
+            *("removed", "findings", "opened_by", "decided_by", "decided_at", "decision_reason"),
+            label="coalesce((SELECT name FROM registry_package WHERE id = item.package_id),"
+            " (SELECT wire_name FROM registry_tool WHERE id = item.tool_id))",
+            subject=(
+                "CASE WHEN item.tool_id IS NULL THEN 'registry.package' ELSE 'registry.tool' END",
+                "coalesce(item.package_id, item.tool_id)",
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.package or self.tool}: {self.get_state_display().lower()}"

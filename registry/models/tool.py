@@ -10,6 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
 
+from registry.models.audit_triggers import audited
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
@@ -48,6 +49,17 @@ class Visibility(models.TextChoices):
     PRIVATE = "private", "Only me"
     TEAM = "team", "My team"
     PUBLIC = "public", "Everyone"
+
+
+GOVERNED = (
+    *("package", "kind", "export_name", "wire_name", "title", "description", "category"),
+    *("input_schema", "output_schema", "ai_agent", "definition"),
+    *("required_scopes", "raw_string_args", "timeout_seconds", "version", "owner", "team"),
+    *("visibility", "review_status", "unreviewed_versions"),
+    *("deprecated_on", "successor", "deprecation_note", "stopped_at", "stopped_reason"),
+    *("calls_per_minute", "cost_per_call", "deleted_at"),
+)
+"""The fields whose change is audited. Health, quality and times change with every call."""
 
 
 class Tool(Fares, Stoppable):
@@ -215,6 +227,7 @@ class Tool(Fares, Stoppable):
             notify_change("tool_changed", "NEW.id::text"),
             notify_stop("tool_stopped"),
             keeps_health_history(),
+            *audited("tool", *GOVERNED, label="item.wire_name"),
         ]
 
     def __str__(self) -> str:

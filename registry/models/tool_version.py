@@ -5,6 +5,7 @@ import uuid
 from django.conf import settings
 from django.db import models
 
+from registry.models.audit_triggers import audited
 from registry.models.tool import Tool
 from registry.models.triggers import append_only
 
@@ -32,7 +33,21 @@ class ToolVersion(models.Model):
             models.UniqueConstraint(fields=["tool", "number"], name="tool_version_unique"),
             models.CheckConstraint(condition=models.Q(number__gte=1), name="tool_version_positive"),
         ]
-        triggers = [append_only("tool_version_immutable")]
+        triggers = [
+            append_only("tool_version_immutable"),
+            *audited(
+                "tool_version",
+                "tool",
+                "number",
+                "digest",
+                "reason",
+                "author",
+                label="(SELECT wire_name FROM registry_tool WHERE id = item.tool_id)"
+                " || ' v' || item.number",
+                subject=("'registry.tool'", "item.tool_id"),
+                updates=False,
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.tool_id} v{self.number}"

@@ -19,6 +19,7 @@ from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.roles import teams_of
 from registry.scopes import scopes_in
 from sequences import selectors, services
 from sequences.definition import DefinitionInvalid, Problem
@@ -98,7 +99,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
 
 
 def _team(user: User, team_id: str) -> Group | None:
-    return user.groups.filter(pk=whole_number(team_id)).first()
+    return teams_of(user).filter(pk=whole_number(team_id) or 0).first()
 
 
 def _chosen(user: User, draft: Draft) -> Mapping[str, StepTool]:
@@ -128,7 +129,7 @@ def _shown(
         "builder": builder,
         "sources": SOURCES,
         "visibilities": Visibility.choices,
-        "teams": request.user.groups.order_by("name", "pk"),
+        "teams": teams_of(request.user),
         "focus": focus.field if focus else "",
         "offered": ()
         if wants_fragment(request)

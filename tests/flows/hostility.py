@@ -18,7 +18,7 @@ from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.models.turn import TurnStatus
-from registry.models import ImportJob, Invocation
+from registry.models import AuditEvent, ImportJob, Invocation
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
 from sequences.models import Run
@@ -179,6 +179,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     return {
         "owner": owner,
         "tool_id": sequence.pk,
+        "event_id": AuditEvent.objects.latest("id").pk,
         "number": 1,
         "slug": agent.slug,
         "conversation_id": conversation.pk,

@@ -300,12 +300,12 @@ def test_the_page_of_a_failed_program_shows_the_error_with_its_line(
 
 
 @pytest.mark.parametrize("path", ["/invocations/{}/", "/api/v1/invocations/{}/"])
-def test_nobody_but_its_caller_and_staff_sees_a_call(
+def test_nobody_but_its_caller_and_governance_sees_a_call(
     path: str, ran: Succeeded, client_for: Callable[[User], Client]
 ) -> None:
     url = path.format(ran.invocation_id)
     assert client_for(make_user("eve")).get(url).status_code == 404
-    assert client_for(make_user("warden", is_staff=True)).get(url).status_code == 200
+    assert client_for(make_user("warden", is_superuser=True)).get(url).status_code == 200
     assert Client().get(url).status_code in {302, 401, 403}
 
 

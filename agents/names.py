@@ -1,0 +1,16 @@
+"""The names of agents, for records that keep only their ids."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from agents.models import Agent
+
+
+def names_of(ids: Iterable[UUID]) -> dict[UUID, str]:
+    """Return id → name of those agents that are still there."""
+    return dict(Agent.objects.filter(pk__in=list(ids)).values_list("pk", "name"))
+
+
+def id_of(slug: str) -> UUID | None:
+    """Return the id of the agent with this slug, or None."""
+    return Agent.objects.filter(slug=slug).values_list("pk", flat=True).first()

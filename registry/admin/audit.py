@@ -1,0 +1,73 @@
+"""Read the audit, and say how long records are kept."""
+
+from typing import Any, cast
+
+from django import forms
+from django.contrib import admin
+from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from config.lib.errors import InvalidInput
+from registry.admin.base import CappedPaginator, ReadOnly
+from registry.audit.retention import policy_set, require_days
+from registry.models import AuditEvent, RetentionPolicy
+from registry.models.retention_policy import Records
+
+
+@admin.register(AuditEvent)
+class AuditEventAdmin(ReadOnly, admin.ModelAdmin[AuditEvent]):
+    """The page /audit/ has the filters; here an event stands as it is stored."""
+
+    list_display = ("at", "actor_name", "source", "operation", "model", "object_label", "reason")
+    list_filter = ("operation", "source", "model")
+    search_fields = ("=actor_name", "=object_id", "=subject_id", "=request_id")
+    list_select_related = ()
+    show_full_result_count = False
+    paginator = CappedPaginator
+    list_per_page = 50
+    ordering = ("-at", "-id")
+    fields = (
+        *("at", "actor_name", "source", "operation", "model", "object_id", "object_label"),
+        *("subject_model", "subject_id", "reason", "method", "path", "request_id"),
+        *("before", "after"),
+    )
+    readonly_fields = fields
+
+
+class RetentionForm(forms.ModelForm[RetentionPolicy]):
+    """How long records are kept, and why that changes."""
+
+    reason = forms.CharField(
+        max_length=500, widget=forms.Textarea(attrs={"rows": 2}), help_text="Why; it is audited."
+    )
+
+    def clean_keep_days(self) -> int | None:
+        """Return the days, within what can be."""
+        days: int | None = self.cleaned_data["keep_days"]
+        try:
+            require_days(Records(self.instance.records), days)
+        except InvalidInput as error:
+            raise ValidationError(error.message) from error
+        return days
+
+
+@admin.register(RetentionPolicy)
+class RetentionPolicyAdmin(admin.ModelAdmin[RetentionPolicy]):
+    list_display = ("records", "keep_days", "reason", "last_run_at", "last_deleted")
+    fields = ("records", "keep_days", "reason", "last_run_at", "last_deleted")
+    readonly_fields = ("records", "last_run_at", "last_deleted")
+    form = RetentionForm
+    ordering = ("records",)
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
+        data = form.cleaned_data
+        policy_set(
+            obj, keep_days=data["keep_days"], reason=data["reason"], by=cast(User, request.user)
+        )

@@ -1,0 +1,1 @@
+"""Read, export and clear away what was recorded: changes of what is governed, and calls."""

@@ -1,0 +1,109 @@
+"""The roles of governance: groups of people, and what each group may do.
+
+Code asks for permissions and never for a group's name; this table is the one place where both
+meet. The groups are made at each `migrate`, so that they are on every database and get the
+permissions that a newer release adds. What an operator gave a group besides is left to it.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from django.apps import AppConfig
+from django.contrib.auth.management import create_permissions
+from django.contrib.auth.models import Group, Permission, User
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from config.lib.changes import changing
+
+
+class Role(StrEnum):
+    """A group that the product makes; docs/reference/roles.md says what each is for."""
+
+    GOVERNOR = "governor"
+    AUDITOR = "auditor"
+    OWNER = "owner"
+
+
+_READ = (
+    "registry.view_package",
+    "registry.view_tool",
+    "registry.view_toolversion",
+    "registry.view_proposal",
+    "registry.view_importjob",
+    "registry.view_invocation",
+    "registry.view_invocation_content",
+    "registry.view_auditevent",
+    "registry.view_retentionpolicy",
+    "agents.view_agent",
+    "agents.view_agenttool",
+    "auth.view_user",
+    "auth.view_group",
+)
+
+PERMISSIONS: Mapping[Role, tuple[str, ...]] = {
+    Role.GOVERNOR: (
+        *_READ,
+        "registry.change_package",
+        "registry.change_tool",
+        "registry.change_proposal",
+        "registry.change_retentionpolicy",
+    ),
+    Role.AUDITOR: _READ,
+    Role.OWNER: (),  # what every person may do with what is their own needs no permission
+}
+"""What each role is given, as `app.codename`."""
+
+IN_ADMIN = frozenset({Role.GOVERNOR, Role.AUDITOR})
+"""The roles whose people may enter the Django admin."""
+
+
+def make_roles(sender: AppConfig, **signal: Any) -> None:
+    """After an app was migrated, make the groups and give them its permissions."""
+    codenames = {role: _codenames(role, sender.label) for role in Role}
+    if not any(codenames.values()) and sender.label != "auth":
+        return
+    using = signal["using"]
+    # Django makes the permissions on the same signal, in an order that nothing promises.
+    create_permissions(sender, verbosity=0, interactive=False, using=using)
+    with changing(reason="What the product gives this role"):
+        for role, wanted in codenames.items():
+            group, _ = Group.objects.using(using).get_or_create(name=role.value)
+            group.permissions.add(
+                *Permission.objects.using(using).filter(
+                    content_type__app_label=sender.label, codename__in=wanted
+                )
+            )
+
+
+def _codenames(role: Role, app: str) -> list[str]:
+    split = (permission.split(".") for permission in PERMISSIONS[role])
+    return [codename for label, codename in split if label == app]
+
+
+def teams_of(user: User) -> QuerySet[Group]:
+    """Return the groups of a person that things can be shared with: all but the roles."""
+    return user.groups.exclude(name__in=[role.value for role in Role]).order_by("name", "pk")
+
+
+def role_of(user: User) -> Role | None:
+    """Return the role that a person has, or None."""
+    names = set(user.groups.values_list("name", flat=True))
+    return next((role for role in Role if role.value in names), None)
+
+
+@transaction.atomic
+def role_give(user: User, role: Role) -> None:
+    """Give a person this role in place of the one they have.
+
+    Only people with a role in governance may enter the admin. A superuser, who may do all, keeps
+    that way in.
+    """
+    locked = User.objects.select_for_update().get(pk=user.pk)
+    roles = Q(name__in=[each.value for each in Role])
+    locked.groups.remove(*locked.groups.filter(roles).exclude(name=role.value))
+    locked.groups.add(Group.objects.get_or_create(name=role.value)[0])
+    locked.is_staff = role in IN_ADMIN or locked.is_superuser
+    locked.save(update_fields=["is_staff"])
+    user.is_staff = locked.is_staff
