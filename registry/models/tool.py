@@ -6,6 +6,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
@@ -13,6 +14,7 @@ from registry.models.package import Package, ReviewStatus
 from registry.models.triggers import notify_change
 
 __all__ = [
+    "CALLED_TOOLS",
     "DEFINED",
     "ExecutionHealth",
     "Health",
@@ -21,6 +23,16 @@ __all__ = [
     "ToolKind",
     "Visibility",
 ]
+
+
+CALLED_TOOLS = models.Func(
+    models.F("definition"),
+    models.Value("$.steps[*].toolToRunId"),
+    function="jsonb_path_query_array",
+    output_field=models.JSONField(),
+)
+"""The ids of the tools that the steps of a sequence name, as a JSON list of texts; an index has
+them. It is worded the same in the index and in what asks."""
 
 
 class ToolKind(models.TextChoices):
@@ -195,6 +207,11 @@ class Tool(Fares):
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category"], name="tool_category"),
+            GinIndex(
+                CALLED_TOOLS,
+                name="tool_called_tools",
+                condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
+            ),
         ]
         triggers = [notify_change("tool_changed", "NEW.id::text")]
 
