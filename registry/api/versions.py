@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.http import SignedInApiRequest
-from registry.differences import Difference, Effect, Kind, Part, summary_of
+from registry.differences import Difference, Effect, Part, summary_of
 from registry.history import compared, tool_with_history
 
 READ = {"GET": "tools:read"}
@@ -20,7 +20,7 @@ class DifferenceSerializer(serializers.Serializer[Difference]):
 
     part = serializers.ChoiceField(choices=[part.value for part in Part])
     path = serializers.CharField(help_text="JSON path inside the part, such as $.options.mode.")
-    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
+    kind = serializers.CharField(help_text="added, removed or changed")
     effect = serializers.ChoiceField(choices=[effect.value for effect in Effect])
     before = serializers.JSONField(allow_null=True)
     after = serializers.JSONField(allow_null=True)
