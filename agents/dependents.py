@@ -10,7 +10,7 @@ from agents.models import AgentTool
 from agents.models.agent_tool import Approval
 from agents.selectors import agents_visible_to
 from config.lib.types import JsonSchema
-from registry.impact.finding import sees_all
+from registry.history import governs_tools
 from registry.impact.parts import MOST_LISTED, Change, Dependent, Found, Kind, Trouble, Use
 from registry.schemas import property_problems
 
@@ -81,7 +81,7 @@ def _dependent(
         if denied or kept:
             continue
         if inner is not None and not direct:
-            path = path or (*inner.path, inner.name)
+            path = path or (*inner.path, inner.label)
             troubles += _inner_troubles(link, inner)
         elif goes:
             troubles.append(_gone(change, link))
@@ -93,7 +93,7 @@ def _dependent(
         name=agent.name,
         owner=agent.owner.username,
         url=reverse("agents:agent_detail", args=[agent.slug]) if is_visible else "",
-        seen=is_visible or sees_all(change.reader),
+        seen=is_visible or governs_tools(change.reader),
         uses=tuple(uses),
         path=path,
         troubles=tuple(troubles),
@@ -123,9 +123,11 @@ def _gone(change: Change, link: AgentTool) -> Trouble:
 def _inner_troubles(link: AgentTool, inner: Dependent) -> Iterator[Trouble]:
     first = next((trouble for trouble in inner.troubles if trouble.breaks), None)
     if first is not None:
+        place = f" ({first.where})" if inner.seen else ""
         yield Trouble(
             where=f"its link of {link.tool.wire_name}",
-            message=f"The sequence “{inner.name}” would break ({first.where}). Mend that first.",
+            message=f"The sequence “{link.tool.title}” would break{place}. "
+            f"{'Mend that first' if inner.seen else 'Ask its owner, or unlink it'}.",
         )
 
 

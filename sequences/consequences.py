@@ -6,7 +6,7 @@ from uuid import UUID
 from django.urls import reverse
 
 from config.lib.types import JsonObject
-from registry.impact.finding import sees_all
+from registry.history import governs_tools
 from registry.impact.parts import Change, Dependent, Kind, Trouble, Use
 from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
@@ -24,7 +24,7 @@ class Consequences:
         self._change = change
         self._callers = callers
         self._visible = visible
-        self._sees_all = sees_all(change.reader)
+        self._sees_all = governs_tools(change.reader)
         self._told: dict[Key, Dependent | None] = {}
         self._before, self._after = _shapes(change, callers)
 
@@ -52,8 +52,8 @@ class Consequences:
                 if self._change.takes_away(tool_id):
                     troubles.append(self._gone(step, tool_id))
             elif inner := self._inner(step, tool_id):
-                uses.append(_use(step, inner.id, inner.name, kept=False))
-                paths.append((*inner.path, inner.name))
+                uses.append(_use(step, inner.id, inner.label, kept=False))
+                paths.append((*inner.path, inner.label))
                 troubles += _from_within(step, inner)
         if not uses:
             return None
@@ -117,14 +117,14 @@ def _from_within(step: Step, inner: Dependent) -> list[Trouble]:
     first = next((trouble for trouble in inner.troubles if trouble.breaks), None)
     if first is None:
         return []
-    told = f"It calls the sequence “{inner.name}”, which would break ({first.where})"
-    return [
-        Trouble(
-            where=f"step {step.step_number}, its tool",
-            message=f"{told}. Mend “{inner.name}” first." if inner.seen else f"{told}.",
-            step=step.step_number,
+    told = "It calls a sequence of another person, which would break. Ask its owner."
+    if inner.seen:
+        told = (
+            f"It calls the sequence “{inner.name}”, which would break ({first.where}). "
+            f"Mend “{inner.name}” first."
         )
-    ]
+    where = f"step {step.step_number}, its tool"
+    return [Trouble(where=where, message=told, step=step.step_number)]
 
 
 def _id(step: Step) -> UUID | None:

@@ -69,11 +69,6 @@ def impact_of(
     )
 
 
-def sees_all(user: User) -> bool:
-    """Tell whether a person is told of what others own: who governs, or audits."""
-    return user.has_perm("registry.change_package") or user.has_perm("registry.view_proposal")
-
-
 @cache
 def all_dependents() -> tuple[Dependents, ...]:
     """Return the finders named in `TOOL_DEPENDENTS`, each told what those before it found."""

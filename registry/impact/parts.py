@@ -112,6 +112,11 @@ class Dependent:
         return any(trouble.breaks for trouble in self.troubles)
 
     @property
+    def label(self) -> str:
+        """Return its name, or for who may not be told of it, that it is another's."""
+        return self.name if self.seen else f"a {self.kind} of another person"
+
+    @property
     def how(self) -> str:
         """Return its ties in words: `linked, pinned to v2`, `step 3 and step 4`."""
         return ", ".join(dict.fromkeys(use.how for use in self.uses))
