@@ -62,12 +62,12 @@ def asked_of_tool(user: User, tool_id: UUID, query: Mapping[str, str]) -> Asked[
     """
     tool = tool_with_history(user, tool_id)
     proposal = _proposal_about(user, tool)
-    number = _version(query)
+    number, goes = _version(query), _is_deleted(query)
     if number is not None:
         version = version_seen_by(user, tool, number)
         impact = impact_of([tool.pk], user=user, proposed={tool.pk: version.snapshot})
         about = About.VERSION
-    elif proposal is None or _is_deleted(query):
+    elif proposal is None or goes:
         impact = impact_of([tool.pk], user=user, gone=True)
         about = About.DELETION
     else:
@@ -80,7 +80,8 @@ def asked_of_package(user: User, package_id: UUID, query: Mapping[str, str]) -> 
     """Answer for all tools of a package: what waits for review, else (`?deleted=1`) their end."""
     package = package_visible_to(user, package_id)
     proposal = _visible(user, open_proposal_of(package))
-    if proposal is None or _is_deleted(query):
+    goes = _is_deleted(query)
+    if proposal is None or goes:
         impact = impact_of(_tools_of(package), user=user, gone=True)
         return Asked(subject=package, about=About.DELETION, impact=impact, proposal=proposal)
     impact = impact_of_proposal(proposal, user=user)

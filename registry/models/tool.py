@@ -216,6 +216,7 @@ class Tool(Fares):
             GinIndex(
                 CALLED_TOOLS,
                 name="tool_called_tools",
+                fastupdate=False,  # else every key asked for reads through what is pending
                 condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
             ),
         ]
