@@ -411,6 +411,12 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()
     inputSchema = serializers.DictField()
+    reason = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Why it is changed; kept in the history.",
+    )
 
 
 class LaunchedSerializer(serializers.Serializer[Any]):

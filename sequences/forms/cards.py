@@ -155,6 +155,7 @@ def builder_of(
         for field, key in (
             *(("name", "name"), ("description", "description")),
             *(("visibility", "visibility"), ("team", "team"), ("schema", "inputSchema")),
+            ("reason", "reason"),
         )
     }
     errors["other"] = tuple(problem.message for problem in told)
