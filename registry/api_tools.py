@@ -43,6 +43,7 @@ class ApiFields:
     input_schema: JsonValue
     visibility: str
     team: Group | None = None
+    reason: str = ""
 
 
 def new_api_tool(owner: User) -> Tool:
@@ -73,6 +74,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         input_schema=cleaned.input_schema,
         visibility=cleaned.visibility,
         team=cleaned.team,
+        reason=cleaned.reason,
     )
 
 
@@ -174,4 +176,5 @@ def _fields(user: User, data: JsonObject) -> ApiFields:
         input_schema=data["inputSchema"],
         visibility=data["visibility"],
         team=team_named(user, data["team"]),
+        reason=data.get("reason", ""),
     )

@@ -40,8 +40,13 @@ def tools_visible_to(user: User) -> QuerySet[Tool]:
             | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
             | (Q(visibility=Visibility.PUBLIC) & approved)
         )
-        .select_related("package", "owner", "team")
+        .select_related("package", "owner", "team", "successor")
     )
+
+
+def is_made_by(user: User, tool: Tool) -> bool:
+    """Say whether the tool, or its package, is this person's own."""
+    return user.pk in (tool.owner_id, tool.package.added_by_id if tool.package else None)
 
 
 def tools_usable_by(user: User) -> QuerySet[Tool]:

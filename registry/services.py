@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
-from config.lib.jsontext import storable
+from config.lib.jsontext import clean_text, storable
 from config.lib.types import JsonObject, JsonSchema
 from registry.errors import ToolError
 from registry.models import Package, Tool, ToolVersion
@@ -27,6 +27,8 @@ from registry.specs import snapshot_of
 from registry.wire_names import wire_name
 
 MOST_HOSTS = 50
+LONGEST_REASON = 200
+"""Characters of the reason that a version keeps."""
 
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
@@ -84,6 +86,7 @@ def tool_write(
     input_schema: JsonSchema,
     visibility: str,
     team: Group | None,
+    reason: str = "",
 ) -> Tool:
     """Save what a person made of their own tool, checked before, and publish its next version.
 
@@ -102,12 +105,23 @@ def tool_write(
         tool.review_status = ReviewStatus.CANDIDATE
     try:
         with transaction.atomic():
-            tool_publish(tool, author=author)
+            tool_publish(tool, author=author, reason=told_reason(reason))
     except IntegrityError:
         raise Conflict(
             f"Somebody has just taken the name {tool.wire_name}.", "Save again."
         ) from None
     return tool
+
+
+def told_reason(reason: str) -> str:
+    """Return why something is changed as a version keeps it; raise InvalidInput where too long."""
+    told = clean_text(reason).strip()
+    if len(told) > LONGEST_REASON:
+        message = f"The reason has {len(told)} characters; at most {LONGEST_REASON} fit."
+        raise InvalidInput(
+            message, "Say it in fewer words.", problems=[{"path": "$.reason", "message": message}]
+        )
+    return told
 
 
 def tool_delete(tool: Tool) -> None:

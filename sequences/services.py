@@ -44,6 +44,7 @@ def sequence_create(
     input_schema: JsonValue,
     visibility: str = Visibility.PRIVATE,
     team: Group | None = None,
+    reason: str = "",
 ) -> Tool:
     """Make a sequence and publish its first version.
 
@@ -58,6 +59,7 @@ def sequence_create(
         input_schema=input_schema,
         visibility=visibility,
         team=team,
+        reason=reason,
     )
 
 
@@ -71,6 +73,7 @@ def sequence_update(
     input_schema: JsonValue,
     visibility: str,
     team: Group | None = None,
+    reason: str = "",
 ) -> Tool:
     """Change a sequence and publish the next version where that changed what it does.
 
@@ -96,6 +99,7 @@ def sequence_update(
         input_schema=input_schema if isinstance(input_schema, dict) else {},
         visibility=visibility,
         team=team,
+        reason=reason,
     )
 
 

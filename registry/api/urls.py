@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import impact, invocations, manifests, packages, tools, versions
+from registry.api import deprecation, impact, invocations, manifests, packages, tools, versions
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -16,6 +16,7 @@ urlpatterns = [
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
     path("tools/<uuid:tool_id>/impact/", impact.ToolImpactView.as_view()),
+    path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(

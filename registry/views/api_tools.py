@@ -72,6 +72,7 @@ def _saved(user: User, tool: Tool | None, form: ApiToolForm) -> Tool:
         input_schema=data["input_schema"],
         visibility=data["visibility"],
         team=data.get("team"),
+        reason=data.get("reason", ""),
     )
     return api_tool_save(tool or new_api_tool(user), author=user, fields=fields)
 

@@ -15,6 +15,8 @@ from config.lib.http import SignedInRequest
 from config.lib.types import JsonObject
 from registry.calling import call_directly, direct_context, launch
 from registry.context import CallContext
+from registry.deprecated import is_retired
+from registry.deprecation import may_deprecate
 from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.media import media_in, without_media
@@ -141,6 +143,8 @@ def _context(
         "quality": quality_parts(tool),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
+        "is_retired": is_retired(tool),
+        "may_deprecate": may_deprecate(request.user, tool),
         "is_own": tool.owner_id == request.user.pk,
         "fields": try_fields(tool.input_schema, sent, errors or {}),
         "errors": errors or {},

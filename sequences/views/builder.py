@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from config.lib.errors import Conflict
+from config.lib.errors import Conflict, InvalidInput
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
@@ -60,6 +60,9 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
         saved = _saved(request.user, tool, draft)
     except DefinitionInvalid as error:
         return _shown(request, tool, draft, problems=error.problems)
+    except InvalidInput as error:
+        problem = Problem("$.reason", None, "reason", f"{error.message} {error.hint}")
+        return _shown(request, tool, draft, problems=[problem])
     except Conflict as error:
         problem = Problem("$.name", None, "name", f"{error.message} {error.hint}")
         return _shown(request, tool, draft, problems=[problem])
@@ -92,7 +95,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
         others = services.sequence_problems(tool, author=user, **fields)
         further = [problem for problem in others if (problem.step, problem.field) not in told]
         raise DefinitionInvalid([*problems, *further])
-    return services.sequence_update(tool, author=user, **fields)
+    return services.sequence_update(tool, author=user, reason=draft.reason, **fields)
 
 
 def _team(user: User, team_id: str) -> Group | None:
