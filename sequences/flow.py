@@ -47,7 +47,7 @@ def flow_problems(
 ) -> Iterator[Problem]:
     """Yield what a step reads that is not there, or gives that does not fit.
 
-    `tools` are shapes by what the steps call them; a step whose tool is not among them is passed over.
+    `tools` are shapes by what the steps call them; a step whose tool is not there is passed over.
     """
     initial = inlined(input_schema)
     outputs: dict[str, JsonSchema] = {}
