@@ -272,7 +272,7 @@ def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(client, alice)
 
 
 def test_who_uses_a_tool_is_shown_before_it_is_deleted(client, alice):
-    tool = make_api_tool(alice)
+    tool = make_api_tool(alice, {"url": "https://api.example.com/v1"})
     calling(alice, tool)
     url = reverse("registry:api_tool_delete", args=[tool.pk])
     page = client.get(url).content.decode()
@@ -283,6 +283,6 @@ def test_who_uses_a_tool_is_shown_before_it_is_deleted(client, alice):
 
 
 def test_only_the_owner_is_asked_whether_to_delete(client, bob):
-    tool = make_api_tool(bob)
+    tool = make_api_tool(bob, {"url": "https://api.example.com/v1"})
     url = reverse("registry:api_tool_delete", args=[tool.pk])
     assert client.get(url).status_code == client.post(url).status_code == 404
