@@ -1,6 +1,7 @@
 """Which variables a package's tools are given: what it declares, and what a person lets it read."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -14,7 +15,8 @@ from registry.models import Package, Tool
 from registry.models.package import Ecosystem
 from registry.models.proposal import Cause
 from registry.models.tool import ExecutionHealth
-from registry.review.found import FoundPackage, as_it_is
+from registry.review.found import package_with
+from registry.review.proposed import found_as_proposed
 
 SUGGESTED = "env"
 """Code of the finding that a package's code reads a variable that it does not declare."""
@@ -69,16 +71,17 @@ def package_declare_env(
     require_may_change(package, user)
     added = _checked(variables)
     package = Package.objects.select_for_update().get(pk=package.pk)
-    env = declared_env(package.env, added)
+    found = found_as_proposed(package)
+    present = package_with(package, found.values)
+    env = declared_env(present.env, added)
     if len(env) > MOST_VARIABLES:
         raise InvalidVariables(f"A package may read at most {MOST_VARIABLES} variables.")
     names = {item["name"] for item in added}
-    values: JsonObject = {"env": env, "findings": _without(package.findings, names)}
+    values = {**found.values, "env": env, "findings": _without(present.findings, names)}
     if package.ecosystem != Ecosystem.MCP:  # whose variables stand in `env` alone
-        kept = [item for item in package.settings.get("env", ()) if item["name"] not in names]
-        values["settings"] = {**package.settings, "env": [*kept, *added]}
-    tools = Tool.objects.filter(package=package, deleted_at=None).order_by("export_name")
-    found = FoundPackage(values=values, tools=[as_it_is(tool) for tool in tools])
+        kept = [item for item in present.settings.get("env", ()) if item["name"] not in names]
+        values["settings"] = {**present.settings, "env": [*kept, *added]}
+    found = replace(found, values=values)
     reason = f"May read {', '.join(sorted(names))}"
     package_bring(package, found, made=False, user=user, cause=Cause.EDIT, reason=reason)
     return package

@@ -13,23 +13,7 @@ from registry.quality import quality_of
 from registry.review.found import PACKAGE_FIELDS
 from registry.schemas import canonical_digest
 from registry.services import free_wire_name, package_allow_hosts, tool_delete, tool_publish
-from registry.specs import snapshot_of
-
-TOOL_FIELDS = (
-    "kind",
-    "title",
-    "description",
-    "category",
-    "input_schema",
-    "output_schema",
-    "ai_agent",
-    "required_scopes",
-    "raw_string_args",
-    "timeout_seconds",
-    "export_name",
-    "definition",
-)
-"""The fields of a tool's row that its versions keep."""
+from registry.specs import TOOL_FIELDS, snapshot_of
 
 
 def package_adopt(package: Package, proposal: Proposal, *, by: User) -> None:
