@@ -1,0 +1,1 @@
+"""Review: what is proposed, what scans find in it, and what is decided."""
