@@ -1,5 +1,6 @@
 """Find what a proposal changes that a description does not say: code, keys, hosts, promises."""
 
+import re
 from collections.abc import Iterator, Mapping
 
 from config.lib.secret_names import names_a_secret
@@ -10,6 +11,8 @@ from registry.review.manifests import manifest_findings
 from registry.review.texts import finding
 
 State = Mapping[str, JsonValue]
+# Variables hold little else than secrets under these names; elsewhere they may be anything.
+_SECRET_VARIABLE = re.compile(r"(^|_)(TOKEN|KEY|PAT|AUTH|DSN|COOKIE|SESSION)$", re.IGNORECASE)
 HASHED = frozenset({"npm", "pypi"})
 """Ecosystems whose registries vouch for the content of a version."""
 
@@ -72,7 +75,7 @@ def _variables(before: State, after: State, *, first: bool) -> Iterator[JsonObje
     for name in _declared(after):
         if name in known:
             continue
-        secret = names_a_secret(name)
+        secret = names_a_secret(name) or _SECRET_VARIABLE.search(name) is not None
         what = f"It {'reads' if first else 'would read'} {name}"
         told = f"{what}, which looks like a secret." if secret else f"{what}."
         severity = INFO if first else BLOCK if secret else WARN

@@ -8,14 +8,13 @@ hit: the patterns were measured on thousands of descriptions of real tools
 """
 
 import re
-import unicodedata
 from typing import NamedTuple
 
 from config.lib.unseen import UNSEEN
+from registry.review.letters import LONGEST_READ, plain
 
 BLOCK, WARN, INFO = "block", "warn", "info"
 LONGEST_QUOTE = 120
-LONGEST_READ = 40_000
 LONGEST_USUAL = 4_000
 """Characters: one description in a thousand of real tools is longer than half of it."""
 
@@ -65,8 +64,8 @@ _PATTERNS = (
         "It tells a model to keep something from the person",
         r"\b((do not|don't|never|must not|mustn't|should not|without)\s(?:ever\s)?(tell|inform"
         r"|mention|reveal|disclos|show|notif|alert)\w{0,4}\s(?:(?:this|it|that|these|anything"
-        r"|any of this|about|to)\s){0,3}(the|your|any)\s(end[ -]?)?(user|human|person|operator)\b(?!\s?\w*"
-        r"(name|id|agent|list|interface|account|profile|group)\b)"
+        r"|any of this|about|to)\s){0,3}(the|your|any)\s(end[ -]?)?(user|human|person|operator)\b"
+        r"(?!\s?\w*(name|id|agent|list|interface|account|profile|group)\b)"
         r"|(keep|hide|conceal)\s(?:this|it|that|these)\s(?:\w+\s){0,2}(from the (user|human))"
         r"|the user (must|should|may|need) (not|never) (know|see|be told|be informed|notice))",
     ),
@@ -184,20 +183,6 @@ _RAW = (
     ),
 )
 
-# Letters that look like Latin ones; what they stand for, small and capital.
-_LOOKALIKES = str.maketrans(
-    "авеіјкмнорстухѕԁɡһӏԛԝαεικνορτυχ",
-    "abeijkmhopctyxsdghlqwaeiknoptux",
-)
-_BLANKS = re.compile(r"\s+")
-
-
-def plain(text: str) -> str:
-    """Return a text as it is read past tricks of writing: one case, one form, Latin letters."""
-    folded = unicodedata.normalize("NFKC", UNSEEN.sub("", text)).casefold()
-    straight = folded.replace("\u2019", "'").translate(_LOOKALIKES)
-    return _BLANKS.sub(" ", straight)
-
 
 def cues_in(text: str) -> list[Cue]:
     """Return what a text says that it should not, each kind once, in the order of its kinds."""
@@ -222,30 +207,3 @@ def _quoted(words: str) -> str:
         letter if letter.isprintable() else f"U+{ord(letter):04X} " for letter in words[:400]
     ).strip()
     return seen if len(seen) <= LONGEST_QUOTE else f"{seen[:LONGEST_QUOTE]}…"
-
-
-def scripts_of(word: str) -> set[str]:
-    """Return the scripts of a word's letters, such as {"LATIN", "CYRILLIC"}."""
-    return {
-        unicodedata.name(letter, "UNKNOWN").split(" ")[0] for letter in word if letter.isalpha()
-    }
-
-
-def mixed_scripts(text: str) -> str:
-    """Return the first word that mixes Latin letters with Cyrillic or Greek ones, or "".
-
-    Words with a single Greek letter, as units and formulas have (µm, Δt), do not count.
-    """
-    for word in re.findall(r"[^\W\d_]{2,}", text[:LONGEST_READ]):
-        if word.isascii():
-            continue
-        scripts = scripts_of(word)
-        if "LATIN" in scripts and ("CYRILLIC" in scripts or ("GREEK" in scripts and _odd(word))):
-            return word
-    return ""
-
-
-def _odd(word: str) -> bool:
-    """Tell whether Greek letters stand within a Latin word, not at its beginning or end."""
-    inner = word[1:-1]
-    return any("GREEK" in unicodedata.name(letter, "") for letter in inner)

@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping
 
 from config.lib.types import JsonObject, JsonValue
 from registry.builtins import BUILTINS
-from registry.review.cues import BLOCK, INFO, plain
+from registry.review.cues import BLOCK, INFO
+from registry.review.letters import plain
 from registry.review.texts import finding
 
 _SEPARATORS = re.compile(r"[^\w]|_")

@@ -3,21 +3,15 @@
 from collections.abc import Iterator, Mapping
 
 from config.lib.types import JsonObject, JsonValue
-from registry.review.cues import (
-    BLOCK,
-    INFO,
-    LONGEST_READ,
-    LONGEST_USUAL,
-    WARN,
-    cues_in,
-    mixed_scripts,
-    scripts_of,
-)
+from registry.review.cues import BLOCK, INFO, LONGEST_USUAL, WARN, cues_in
+from registry.review.letters import LONGEST_READ, mixed_scripts, scripts_of
 
 SHOWN = ("title", "description", "category", "input_schema", "output_schema", "ai_agent")
 """Parts of a tool's snapshot that models are shown."""
 
 MOST_TEXTS = 20_000
+MOST_CHARACTERS = 500_000
+"""In one tool; what the slowest text to scan takes is some seconds for as many."""
 NESTING = 60
 
 
@@ -75,9 +69,11 @@ def _listed(scripts: set[str]) -> str:
 
 
 def _of_value(value: JsonValue, path: str) -> Iterator[JsonObject]:
-    for count, (place, text) in enumerate(_texts(value, path, 0)):
-        if count >= MOST_TEXTS:
-            told = f"It has more than {MOST_TEXTS:,} texts; those after were not read."
+    count = length = 0
+    for place, text in _texts(value, path, 0):
+        count, length = count + 1, length + len(text)
+        if count > MOST_TEXTS or length > MOST_CHARACTERS:
+            told = f"It says more than can be scanned; {place} and what follows were not read."
             yield finding("too_much_text", path, BLOCK, told)
             return
         yield from _of_text(text, place)
