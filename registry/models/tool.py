@@ -10,7 +10,7 @@ from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
-from registry.models.triggers import notify_change
+from registry.models.triggers import keeps_health_history, notify_change
 
 __all__ = [
     "DEFINED",
@@ -196,7 +196,7 @@ class Tool(Fares):
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category"], name="tool_category"),
         ]
-        triggers = [notify_change("tool_changed", "NEW.id::text")]
+        triggers = [notify_change("tool_changed", "NEW.id::text"), keeps_health_history()]
 
     def __str__(self) -> str:
         return self.wire_name
