@@ -1,1 +1,1 @@
-"""Review: what is proposed, what scans find in it, and what is decided."""
+"""What waits for review beside what is live: staged, decided on, adopted."""
