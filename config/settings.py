@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "agents",
     "sequences",
     "chat",
-    "django.contrib.admin",
+    "config.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
