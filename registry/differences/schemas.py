@@ -82,12 +82,11 @@ def _parameters(
 ) -> Iterator[Difference]:
     old, new = properties_of(before), properties_of(after)
     was, now = required_of(before), required_of(after)
+    closed = after.get("additionalProperties") is False
     for name in [*old, *(name for name in new if name not in old)]:
         place = _step(path, name)
         if name not in new:
-            yield _removed(
-                whole, place, old[name], closed=after.get("additionalProperties") is False
-            )
+            yield _removed(whole, place, old[name], closed=closed)
         elif name not in old:
             schema = normal(whole.after, new[name])
             yield _added(whole, place, schema, required=name in now)

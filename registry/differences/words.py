@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from typing import NamedTuple
 
 MOST_WORDS = 4_000
-"""Words, with the blanks between them, that are compared one by one; comparing is quadratic."""
+"""Words, each with the blanks after it, that are compared one by one; comparing is quadratic."""
 
 
 class Run(NamedTuple):
@@ -18,7 +18,7 @@ class Run(NamedTuple):
 
 def word_runs(before: str, after: str) -> list[Run]:
     """Return both texts as one, in pieces that stayed, went and came, in reading order."""
-    old, new = (re.findall(r"\s+|\w+|[^\w\s]", text) for text in (before, after))
+    old, new = (re.findall(r"\s+|\w+\s*|[^\w\s]\s*", text) for text in (before, after))
     if max(len(old), len(new)) > MOST_WORDS:
         return [Run("deleted", before), Run("inserted", after)]
     return list(_runs(old, new))
