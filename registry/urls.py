@@ -11,6 +11,7 @@ from registry.views import (
     packages,
     sandbox,
     tools,
+    versions,
 )
 
 app_name = "registry"
@@ -21,6 +22,12 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),
+    path(
+        "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",
+        versions.version_diff,
+        name="version_diff",
+    ),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,

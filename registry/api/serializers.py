@@ -277,12 +277,31 @@ class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
     """One version of a tool; `snapshot` is all that decided how it was described and run."""
 
     author = serializers.CharField(source="author.username", default=None, read_only=True)
+    live = serializers.SerializerMethodField()
+    approved = serializers.SerializerMethodField()
     snapshot = serializers.DictField(read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
 
     class Meta:
         model = ToolVersion
-        fields = ("number", "digest", "reason", "author", "snapshot", "createdAt")
+        fields = (
+            "number",
+            "live",
+            "approved",
+            "digest",
+            "reason",
+            "author",
+            "snapshot",
+            "createdAt",
+        )
+
+    def get_live(self, version: ToolVersion) -> bool:
+        """Say whether this is what a call without a version runs."""
+        return version.number == version.tool.version
+
+    def get_approved(self, version: ToolVersion) -> bool:
+        """Say whether a reviewer has approved the tool as it was then."""
+        return version.number not in version.tool.unreviewed_versions
 
 
 class SearchQuerySerializer(serializers.Serializer[Any]):

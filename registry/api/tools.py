@@ -23,6 +23,7 @@ from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
 from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
+from registry.history import tool_with_history, versions_seen_by
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.needs import tell_needs
@@ -193,7 +194,7 @@ class ToolVersionsView(APIView):
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """List the versions of a tool, the newest first."""
         pages = VersionPages()
-        versions = selectors.versions_of(selectors.tool_visible_to(request.user, tool_id))
+        versions = versions_seen_by(request.user, tool_with_history(request.user, tool_id))
         page = pages.paginate_queryset(versions, request, view=self)
         return pages.get_paginated_response(shapes.VersionSerializer(page, many=True).data)
 

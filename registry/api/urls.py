@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, tools
+from registry.api import invocations, manifests, packages, tools, versions
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -16,6 +16,10 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
+    path(
+        "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",
+        versions.VersionDiffView.as_view(),
+    ),
     path(
         "tools/<uuid:tool_id>/versions/<int:number>/restore/",
         tools.VersionRestoreView.as_view(),

@@ -170,6 +170,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "owner": owner,
         "tool_id": sequence.pk,
         "number": 1,
+        "before": 0,
+        "after": 1,
         "slug": agent.slug,
         "conversation_id": conversation.pk,
         "turn_id": turn.pk,
