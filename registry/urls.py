@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    deprecation,
     invocations,
     manifests,
     mcp,
@@ -23,6 +24,9 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path(
+        "tools/<uuid:tool_id>/deprecation/", deprecation.tool_deprecation, name="tool_deprecation"
+    ),
     path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),
     path(
         "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",

@@ -1,6 +1,14 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, proposals, tools, versions
+from registry.api import (
+    deprecation,
+    invocations,
+    manifests,
+    packages,
+    proposals,
+    tools,
+    versions,
+)
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -19,6 +27,7 @@ urlpatterns = [
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
+    path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(

@@ -68,6 +68,19 @@ def proposal_shown(subject: Package | Tool, user: User) -> ProposalShown | None:
     )
 
 
+def version_waiting(tool: Tool, user: User) -> int | None:
+    """Return the number of the version that waits beside the live one, for those who may try it."""
+    proposal = open_proposal_of(tool.package or tool)
+    if proposal is None or not proposals_visible_to(user).filter(pk=proposal.pk).exists():
+        return None
+    numbers = [
+        entry["number"]
+        for entry in proposal.versions
+        if entry["tool"] == str(tool.pk) and entry["live"]
+    ]
+    return numbers[0] if numbers else None
+
+
 def last_refusal(subject: Package | Tool, user: User) -> Proposal | None:
     """Return the last decision where it refused what the person proposed, to tell them why."""
     of = {"package": subject} if isinstance(subject, Package) else {"tool": subject}
