@@ -7,7 +7,6 @@ from django.db import transaction
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
-from registry.models.proposal import ProposalState
 from registry.review.deciding import (
     LONGEST_REASON,
     proposal_approve,
@@ -17,9 +16,9 @@ from registry.review.deciding import (
 from registry.review.selectors import open_proposal_of
 from registry.services import package_review, tool_review
 
-_DECIDE = {
-    ProposalState.REJECTED: proposal_reject,
-    ProposalState.QUARANTINED: proposal_quarantine,
+_REFUSE = {
+    ReviewStatus.REJECTED: proposal_reject,
+    ReviewStatus.QUARANTINED: proposal_quarantine,
 }
 
 
@@ -66,8 +65,8 @@ def _decide(
     waiting = open_proposal_of(row) if row.review_status != ReviewStatus.APPROVED else None
     if waiting is not None and status == ReviewStatus.APPROVED:
         proposal_approve(waiting, by=by, reason=reason)
-    elif waiting is not None and status in _DECIDE:
-        _DECIDE[ProposalState(status.value)](waiting, by=by, reason=reason)
+    elif waiting is not None and status in _REFUSE:
+        _REFUSE[status](waiting, by=by, reason=reason)
     elif isinstance(row, Package):
         package_review(row, status=status)
     else:
