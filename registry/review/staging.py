@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.models import Package, Proposal, Tool, ToolVersion
@@ -17,7 +16,7 @@ from registry.review.found import FoundPackage, FoundTool, package_values, packa
 from registry.review.rows import tool_put, tools_by_export
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
-from registry.services import tool_delete
+from registry.services import proposal_close, tool_delete
 from registry.specs import snapshot_of
 
 REFUSED = (ProposalState.REJECTED, ProposalState.QUARANTINED)
@@ -122,8 +121,7 @@ def proposal_open_of(package: Package) -> Proposal | None:
 
 def proposal_supersede(proposal: Proposal) -> None:
     """Close a proposal that something newer stands in for."""
-    proposal.state, proposal.decided_at = ProposalState.SUPERSEDED, timezone.now()
-    proposal.save(update_fields=["state", "decided_at"])
+    proposal_close(proposal, ProposalState.SUPERSEDED, by=None)
 
 
 def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reason: str) -> int:
@@ -169,7 +167,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     known = draft.known
     if known is not None and not draft.is_new:
         number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
-        return _entry(draft.row, number, known.version, draft.found.error)
+        return _entry(draft.row, number, known.version, draft.found)
     values = {
         **({} if known else draft.found.first),
         **draft.found.values,
@@ -180,7 +178,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     tool = tool_put(
         known, proposed, draft.found.export, values, name=name, author=by, reason=reason
     )
-    return _entry(tool, tool.version, None, draft.found.error)
+    return _entry(tool, tool.version, None, draft.found)
 
 
 def _status_when_new(known: Tool | None) -> str:
@@ -189,11 +187,10 @@ def _status_when_new(known: Tool | None) -> str:
     return known.review_status if known and stopped else ReviewStatus.CANDIDATE
 
 
-def _entry(
-    tool: Tool, number: int, live: int | None, error: JsonObject | None = None
-) -> JsonObject:
+def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
+    """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
-    return {**entry, "error": error} if error else entry
+    return {**entry, "error": found.error} if found and found.is_checked else entry
 
 
 def _refused(package: Package, digest: str) -> Proposal | None:

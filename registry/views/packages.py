@@ -26,6 +26,7 @@ from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.needs import tell_needs
 from registry.openapi_forms import OpenApiDocumentForm
+from registry.review.proposed import package_as_proposed
 from registry.selectors import (
     job_visible_to,
     package_visible_to,
@@ -103,7 +104,8 @@ def package_settings(request: SignedInRequest, package_id: UUID) -> HttpResponse
     if package.ecosystem not in PYTHON:
         raise InvalidInput(f"{package} has no settings.", "Only Python packages have.")
     if request.method == "GET":
-        form = PythonSettingsForm(initial=PythonSettingsForm.initial_of(package), label_suffix="")
+        initial = PythonSettingsForm.initial_of(package_as_proposed(package))
+        form = PythonSettingsForm(initial=initial, label_suffix="")
         return _package_settings(request, package, form)
     form = PythonSettingsForm(request.POST, label_suffix="")
     if form.is_valid():
