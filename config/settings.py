@@ -238,6 +238,9 @@ TOOL_AUTHORS = {
 }
 """Kind of tool that people make → dotted path of the class that makes it."""
 
+TOOL_DEPENDENTS = ("sequences.dependents.SequenceDependents", "agents.dependents.AgentDependents")
+"""Dotted paths of the classes that say what uses a tool; each is told what those before found."""
+
 # --- Outgoing requests -----------------------------------------------------------------------
 OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
 """Addresses besides the public ones that tools may reach."""

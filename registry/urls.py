@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    impact,
     invocations,
     manifests,
     mcp,
@@ -21,6 +22,7 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/edit/api", api_tools.api_tool_edit, name="api_tool_edit"),
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
+    path("tools/<uuid:tool_id>/impact/", impact.tool_impact, name="tool_impact"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
     path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),
     path(
@@ -44,6 +46,7 @@ urlpatterns = [
         name="openapi_operations",
     ),
     path("packages/<uuid:package_id>/", packages.package_detail, name="package_detail"),
+    path("packages/<uuid:package_id>/impact/", impact.package_impact, name="package_impact"),
     path("packages/<uuid:package_id>/hosts/", network.package_hosts, name="package_hosts"),
     path("packages/<uuid:package_id>/refresh/", packages.package_refresh, name="package_refresh"),
     path("sandbox/", sandbox.sandbox_status, name="sandbox_status"),

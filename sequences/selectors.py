@@ -14,7 +14,7 @@ from registry.models.tool import ToolKind
 from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
 from sequences.definition import Definition
 from sequences.models import Run
-from sequences.validation import ToolShape
+from sequences.validation import ToolShape, shape_key
 
 
 def sequences_visible_to(user: User) -> QuerySet[Tool]:
@@ -72,14 +72,20 @@ def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
     A tool that does not exist, that the person may not use, or that lacks the version which a
     step pins, is not in it.
     """
-    pins = {step.tool_to_run_id: step.tool_version for step in definition.steps}
+    usable = tools_usable_by(user).filter(
+        pk__in=_ids(step.tool_to_run_id for step in definition.steps)
+    )
+    tools = {str(tool.pk): tool for tool in usable}
     shapes: dict[str, ToolShape] = {}
-    for tool in tools_usable_by(user).filter(pk__in=_ids(pins)):
+    for step in definition.steps:
+        tool = tools.get(step.tool_to_run_id)
+        if tool is None:
+            continue
         try:
-            spec = load_spec(tool, pins[str(tool.pk)])
+            spec = load_spec(tool, step.tool_version)
         except ToolUnavailable:
             continue
-        shapes[str(tool.pk)] = ToolShape(name=tool.wire_name, input_schema=spec.input_schema)
+        shapes[shape_key(step)] = ToolShape(tool.wire_name, spec.input_schema, spec.output_schema)
     return shapes
 
 

@@ -39,6 +39,13 @@ class ToolShape:
 
     name: str
     input_schema: JsonSchema
+    output_schema: JsonSchema | None = None
+
+
+def shape_key(step: Step) -> str:
+    """Return what stands for the tool of a step, at the version that the step pins."""
+    pinned = step.tool_version
+    return f"{step.tool_to_run_id}@{pinned}" if pinned else step.tool_to_run_id
 
 
 @dataclass(frozen=True)
@@ -59,7 +66,8 @@ def validate(
 ) -> list[Problem]:
     """Return every problem of the sequence; empty when it can be published.
 
-    `tools` are the tools its author may use, by id; `self_id` is the id of the sequence itself.
+    `tools` are the tools its author may use, by `shape_key`; `self_id` is the id of the sequence
+    itself.
     """
     problems = [
         Problem(found.path, None, "inputSchema", f"The input schema is not valid: {found.message}")
@@ -93,7 +101,7 @@ def _tool_problems(
             place, "A sequence cannot call itself, it would never end. Choose another tool."
         )
         return
-    tool = tools.get(step.tool_to_run_id)
+    tool = tools.get(shape_key(step))
     if tool is None:
         yield problem_at(
             place,

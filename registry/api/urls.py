@@ -1,6 +1,6 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, tools, versions
+from registry.api import impact, invocations, manifests, packages, tools, versions
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -9,11 +9,13 @@ urlpatterns = [
     path("packages/<uuid:package_id>/repair/", packages.PackageRepairView.as_view()),
     path("packages/<uuid:package_id>/check/", packages.PackageCheckView.as_view()),
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
+    path("packages/<uuid:package_id>/impact/", impact.PackageImpactView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
     path("invocations/<uuid:invocation_id>/", invocations.InvocationView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
+    path("tools/<uuid:tool_id>/impact/", impact.ToolImpactView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(

@@ -6,6 +6,7 @@ from decimal import Decimal
 from django.conf import settings
 from django.contrib.auth.models import Group
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
@@ -13,6 +14,7 @@ from registry.models.package import Package, ReviewStatus
 from registry.models.triggers import keeps_health_history, notify_change
 
 __all__ = [
+    "CALLED_TOOLS",
     "DEFINED",
     "ExecutionHealth",
     "Health",
@@ -21,6 +23,16 @@ __all__ = [
     "ToolKind",
     "Visibility",
 ]
+
+
+CALLED_TOOLS = models.Func(
+    models.F("definition"),
+    models.Value("$.steps[*].toolToRunId"),
+    function="jsonb_path_query_array",
+    output_field=models.JSONField(),
+)
+"""The ids of the tools that the steps of a sequence name, as a JSON list of texts; an index has
+them. It is worded the same in the index and in what asks."""
 
 
 class ToolKind(models.TextChoices):
@@ -216,6 +228,11 @@ class Tool(Fares):
                 fields=["deprecated_on"],
                 name="tool_deprecated",
                 condition=models.Q(deprecated_on__isnull=False),
+            ),
+            GinIndex(
+                CALLED_TOOLS,
+                name="tool_called_tools",
+                condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
             ),
         ]
         triggers = [notify_change("tool_changed", "NEW.id::text"), keeps_health_history()]

@@ -70,9 +70,7 @@ def test_the_history_says_of_each_version_who_made_it_when_and_why(tool: Tool) -
 
 def test_two_chosen_versions_lead_to_what_changed(tool: Tool) -> None:
     client = client_of(factories.make_user())
-    answer = client.get(
-        reverse("registry:version_list", args=[tool.pk]), {"from": "1", "to": "3"}
-    )
+    answer = client.get(reverse("registry:version_list", args=[tool.pk]), {"from": "1", "to": "3"})
 
     assert answer.headers["Location"] == reverse("registry:version_diff", args=[tool.pk, 1, 3])
 
@@ -105,9 +103,9 @@ def test_the_first_version_is_told_as_all_that_is_new(tool: Tool) -> None:
 
 
 def test_the_api_tells_each_difference_with_its_effect(tool: Tool) -> None:
-    body = client_of(factories.make_user()).get(
-        f"/api/v1/tools/{tool.pk}/versions/1/diff/2/"
-    ).json()
+    body = (
+        client_of(factories.make_user()).get(f"/api/v1/tools/{tool.pk}/versions/1/diff/2/").json()
+    )
 
     assert (body["from"], body["to"], body["breaking"]) == (1, 2, True)
     assert body["differences"][0] == {
