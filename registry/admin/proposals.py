@@ -19,6 +19,8 @@ from config.lib.errors import DomainError
 from registry.admin.base import ReadOnly
 from registry.admin.bulk import Act, Chosen, DecidesInBulk, ReasonForm
 from registry.console.picture import Picture, picture_of
+from registry.impact.asked import impact_of_proposal
+from registry.impact.parts import Impact
 from registry.models import Proposal
 from registry.models.proposal import ProposalState
 from registry.review.deciding import (
@@ -197,6 +199,13 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
         self.message_user(request, f"{self.subject(proposal)}: {act.done}.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:index"))
 
+    @staticmethod
+    def _impact(request: HttpRequest, proposal: Proposal) -> Impact | None:
+        """Return what approving it would do, while it is still to be decided on."""
+        if proposal.state != ProposalState.OPEN:
+            return None
+        return impact_of_proposal(proposal, user=cast(User, request.user))
+
     def _shown(
         self,
         request: HttpRequest,
@@ -214,6 +223,7 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
             "form": form,
             "may_decide": self.has_change_permission(request, proposal),
             "accepted": form["accept"].value() or [],
+            "impact": self._impact(request, proposal),
         }
         return TemplateResponse(
             request, "admin/registry/proposal/change_form.html", context, status=status

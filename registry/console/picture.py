@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.db.models import Q
 
@@ -161,15 +160,3 @@ def _earlier(proposal: Proposal) -> list[tuple[Proposal, str]]:
     others = proposals_in_lines().filter(**subject).exclude(pk=proposal.pk)
     found = others.order_by("-opened_at", "pk")[:MOST_EARLIER]
     return [(item, told(item)) for item in found]
-
-
-def proposed_snapshots(proposal: Proposal) -> dict[UUID, JsonObject | None]:
-    """Return what each tool would be, by id; None for one that would go."""
-    changed = {entry["tool"]: entry["number"] for entry in proposal.versions if entry.get("live")}
-    wanted = Q(pk=None)
-    for tool, number in changed.items():
-        wanted |= Q(tool_id=tool, number=number)
-    found: dict[UUID, JsonObject | None] = {
-        version.tool_id: version.snapshot for version in ToolVersion.objects.filter(wanted)
-    }
-    return {**found, **dict.fromkeys(map(UUID, proposal.removed))}

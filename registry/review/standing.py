@@ -8,13 +8,14 @@ from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
 from registry.review.deciding import (
-    LONGEST_REASON,
     proposal_approve,
     proposal_quarantine,
     proposal_reject,
 )
 from registry.review.selectors import open_proposal_of
 from registry.services import package_review, tool_review
+
+LONGEST_REASON = 500
 
 _REFUSE = {
     ReviewStatus.REJECTED: proposal_reject,
@@ -68,9 +69,9 @@ def _decide(
     elif waiting is not None and status in _REFUSE:
         _REFUSE[status](waiting, by=by, reason=reason)
     elif isinstance(row, Package):
-        package_review(row, status=status)
+        package_review(row, status=status, by=by, reason=reason)
     else:
-        tool_review(row, status=status)
+        tool_review(row, status=status, by=by, reason=reason)
     item.refresh_from_db()
     LogEntry.objects.log_actions(
         by.pk,
