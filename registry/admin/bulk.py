@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from config.lib.errors import DomainError
-from registry.review.standing import LONGEST_REASON
+from registry.services import LONGEST_REASON
 
 MOST_AT_ONCE = 100
 MOST_TOLD = 10

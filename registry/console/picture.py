@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from config.lib.types import JsonObject
 from registry.differences import DifferencesDisplay, differences, display_of
-from registry.differences.found import Difference
+from registry.differences.found import Difference, Part, within
 from registry.differences.packages import package_differences, value_differences
 from registry.models import Proposal, Tool, ToolVersion
 from registry.review.deciding import blocking_codes
@@ -110,11 +110,11 @@ def _package(proposal: Proposal) -> DifferencesDisplay | None:
     before, after = proposal.before, proposal.after
     if not after:
         return None
-    found: list[Difference] = list(package_differences(before or None, after))
+    found: list[Difference] = [*package_differences(before or None, after)]
     for name in _ALSO:
         old, new = before.get(name) or None, after.get(name) or None
         found += value_differences(old, new, f"$.{name}")
-    return display_of(found) if found else None
+    return display_of(list(within(Part.PACKAGE, iter(found)))) if found else None
 
 
 def _tools(entries: Sequence[JsonObject]) -> list[ToolChange]:

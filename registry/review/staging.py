@@ -14,6 +14,8 @@ from registry.models.proposal import Cause, ProposalState
 from registry.models.tool import Visibility
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
 from registry.review.rows import tool_put, tools_by_export
+from registry.review.scans import scan
+from registry.review.taken import names_taken
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
 from registry.services import proposal_close, tool_delete
@@ -81,6 +83,7 @@ def package_propose(
         after=package_values(proposed),
         versions=[_stage(draft, proposed, by, told) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
+        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
     )
 
@@ -106,6 +109,7 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         digest=digest,
         after=package_values(package),
         versions=[_entry(tool, tool.version, None) for tool in tools],
+        findings=_scanned(None, [], package, tools),
         opened_by=by,
     )
 
@@ -145,6 +149,24 @@ def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reas
     stored.unreviewed_versions = [*stored.unreviewed_versions, number]
     stored.save(update_fields=["unreviewed_versions", "updated_at"])
     return number
+
+
+def _scanned(
+    before: Package | None, live: list[Tool], after: Package, proposed: list[Tool]
+) -> list[JsonObject]:
+    """Return what the scans find in what is proposed."""
+    taken = names_taken([tool.export_name for tool in proposed], but=after)
+    return scan(
+        {"package": package_values(before) if before else None, "tools": _said(before, live)},
+        {"package": package_values(after), "tools": _said(after, proposed)},
+        taken=taken,
+    )
+
+
+def _said(package: Package | None, tools: list[Tool]) -> JsonObject:
+    for tool in tools:
+        tool.package = package
+    return {tool.export_name: snapshot_of(tool) for tool in tools}
 
 
 def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draft:

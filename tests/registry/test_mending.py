@@ -187,7 +187,7 @@ def test_an_approved_package_reads_more_once_that_is_approved(governor, client_f
 
     package.refresh_from_db()
     assert (package.review_status, package.env) == (ReviewStatus.APPROVED, [])
-    proposal_approve(open_proposal_of(package), by=governor, reason="")
+    proposal_approve(open_proposal_of(package), by=governor, reason="", accept=["new_secret"])
     package.refresh_from_db()
     assert [item["name"] for item in package.env] == ["A_KEY", "B_KEY"]
     tool.refresh_from_db()

@@ -149,7 +149,8 @@ def test_reading_more_waits_while_the_tools_go_on(alice: User, governor: User) -
     assert (package().env, row().version) == ([], 1)
     proposal = waiting()
     assert (proposal.cause, proposal.after["env"][0]["name"]) == (Cause.EDIT, "PAYROLL_KEY")
-    proposal_approve(proposal, by=governor, reason="")
+    assert {item["code"] for item in proposal.findings if item["introduced"]} == {"new_secret"}
+    proposal_approve(proposal, by=governor, reason="", accept=["new_secret"])
     assert [item["name"] for item in package().env] == ["PAYROLL_KEY"]
     assert row().versions.get(number=row().version).snapshot["package"]["env"]
 
