@@ -5,6 +5,7 @@ from typing import Any, ClassVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.views.main import ChangeList
+from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
@@ -13,6 +14,7 @@ from django.utils.safestring import SafeString
 
 from registry.admin.bulk import Act, DecidesInBulk
 from registry.console.figures import NONE, Figures
+from registry.impact.asked import impact_of_end
 from registry.models.package import ReviewStatus
 
 
@@ -107,6 +109,11 @@ class Reviewed(DecidesInBulk):
     def status_of(self, act: Act) -> ReviewStatus:
         """Return the status that an act gives."""
         return next(status for status, each in self.decisions.items() if each is act)
+
+    def impact_on(self, item: Any, request: HttpRequest) -> str:
+        """Say what would break without it."""
+        impact = impact_of_end(item, user=cast(User, request.user))
+        return "Nothing uses it." if impact.is_empty else str(impact.summary)
 
     def acts_on(self, item: Any) -> list[Act]:
         """Return what can be done with one item as it stands."""

@@ -1,7 +1,7 @@
 """Decide on many things at once: what is chosen, what would be refused, one reason for all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -17,6 +17,8 @@ from registry.services import LONGEST_REASON
 
 MOST_AT_ONCE = 100
 MOST_TOLD = 10
+MOST_IMPACTS = 10
+"""Items of which it is told what their end does to others; each costs some queries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +41,7 @@ class Chosen:
     detail: str
     obstacle: str
     url: str
+    impact: str = ""
 
 
 class ReasonForm(forms.Form):
@@ -63,6 +66,10 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
     def carry_out(self, item: Any, act: Act, *, by: User, reason: str) -> None:
         """Do it to one item; raise a DomainError where it cannot be done."""
         raise NotImplementedError
+
+    def impact_on(self, item: Any, request: HttpRequest) -> str:
+        """Say in a sentence what taking an item away does to whatever uses it."""
+        return ""
 
     def several(self, request: HttpRequest, queryset: QuerySet[Any], act: Act) -> HttpResponse:
         """Show the page between, or do what its form says and tell what came of it."""
@@ -107,6 +114,11 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
         self, request: HttpRequest, items: list[Any], act: Act, form: ReasonForm
     ) -> HttpResponse:
         rows = [self.chosen(item, act) for item in items]
+        if act.grave and len(items) <= MOST_IMPACTS:
+            rows = [
+                row if row.obstacle else replace(row, impact=self.impact_on(row.item, request))
+                for row in rows
+            ]
         context = {
             **self.admin_site.each_context(request),
             "title": act.label,

@@ -108,7 +108,9 @@ def test_what_uses_them_is_told_before_they_are_taken_away(judge, alice, client_
     tool = make_tool()
     make_agent(alice, tool, name="Announcer")
 
-    assert "1 agent" in act(client_for(judge), "quarantine", tool)
+    text = act(client_for(judge), "quarantine", tool, make_tool())
+    assert "1 agent" in text
+    assert "Nothing uses it." in text
 
 
 def test_from_its_own_page_one_comes_back_to_it(judge, client_for):
