@@ -90,7 +90,7 @@ def test_a_governor_works_through_the_queue(
     page.get_by_role("link", name="All that wait").click()
     shoot(page, "console-proposals")
     page.locator("#action-toggle").check()
-    page.get_by_label("Action").select_option("quarantine")
+    page.locator("select[name=action]").select_option("quarantine")
     page.get_by_role("button", name="Go").click()
     expect(page.get_by_role("heading", name="Quarantine what is proposed")).to_be_visible()
     shoot(page, "console-bulk")
