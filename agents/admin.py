@@ -6,6 +6,10 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from agents.models import Agent, AgentTool, ApiToken, Credential
+from agents.selectors import agents_by_tool
+from registry.console.figures import count_agents_with
+
+count_agents_with(agents_by_tool)
 
 
 class LinkInline(admin.TabularInline[AgentTool, Agent]):

@@ -1,5 +1,6 @@
 """Which agents, credentials and tokens a person sees."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -125,6 +126,12 @@ def usage_of(agent: Agent) -> Usage:
 def agents_using(user: User, tool_id: UUID) -> QuerySet[Agent]:
     """Return the visible agents that carry a tool."""
     return agents_visible_to(user).filter(links__tool_id=tool_id).order_by("name", "pk")
+
+
+def agents_by_tool(tool_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many agents carry each of these tools; those that none carries are left out."""
+    links = AgentTool.objects.filter(tool_id__in=tool_ids).values("tool_id").order_by()
+    return dict(links.annotate(agents=Count("agent_id")).values_list("tool_id", "agents"))
 
 
 def credentials_of(user: User) -> QuerySet[Credential]:

@@ -60,37 +60,26 @@ def overview_for(user: User | AnonymousUser) -> Overview:
     """Return what a person of the console sees first."""
     sees_proposals = user.has_perm("registry.view_proposal")
     sees_tools = user.has_perm("registry.view_tool")
-    tools = (
-        {
-            "stopped_tools": _listed(
-                _tools().exclude(stopped_at=None).order_by("-stopped_at", "pk")
-            ),
-            "broken": _listed(_tools().filter(in_state(Health.BROKEN)).order_by("wire_name", "pk")),
-            "deprecated": _deprecated(),
-        }
-        if sees_tools
-        else {}
-    )
-    proposals = (
-        {
-            "waiting": [_line(proposal) for proposal in waiting(SHOWN_WAITING)],
-            "waiting_count": waiting_count(),
-            "decided": [_line(proposal) for proposal in decided(SHOWN)],
-        }
-        if sees_proposals
-        else {}
-    )
+    sees_packages = user.has_perm("registry.view_package")
+    stopped = _tools().exclude(stopped_at=None).order_by("-stopped_at", "pk")
+    broken = _tools().filter(in_state(Health.BROKEN)).order_by("wire_name", "pk")
     return Overview(
         sees_proposals=sees_proposals,
         sees_tools=sees_tools,
-        stopped_packages=_stopped_packages() if user.has_perm("registry.view_package") else [],
-        **proposals,
-        **tools,
+        waiting=_lines(waiting(SHOWN_WAITING)) if sees_proposals else [],
+        waiting_count=waiting_count() if sees_proposals else 0,
+        decided=_lines(decided(SHOWN)) if sees_proposals else [],
+        stopped_packages=_stopped_packages() if sees_packages else [],
+        stopped_tools=_listed(stopped) if sees_tools else [],
+        broken=_listed(broken) if sees_tools else [],
+        deprecated=_deprecated() if sees_tools else [],
     )
 
 
-def _line(proposal: Proposal) -> Line:
-    return Line(proposal=proposal, told=told(proposal), tally=tally_of(proposal.findings))
+def _lines(proposals: list[Proposal]) -> list[Line]:
+    return [
+        Line(proposal=item, told=told(item), tally=tally_of(item.findings)) for item in proposals
+    ]
 
 
 def _tools() -> QuerySet[Tool]:

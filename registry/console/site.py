@@ -3,7 +3,8 @@
 from typing import Any
 
 from django.contrib import admin
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.template.response import TemplateResponse
 
 from registry.console.overview import SHOWN, overview_for
 
@@ -18,7 +19,7 @@ class ConsoleSite(admin.AdminSite):
 
     def index(
         self, request: HttpRequest, extra_context: dict[str, Any] | None = None
-    ) -> HttpResponse:
+    ) -> TemplateResponse:
         """Show the review queue, what is wrong, and what was decided."""
         context = {"overview": overview_for(request.user), "shown": SHOWN}
         return super().index(request, {**(extra_context or {}), **context})

@@ -4,5 +4,8 @@ from django.db import migrations
 
 
 class Migration(migrations.Migration):
-    dependencies = [("registry", "0010_review"), ("registry", "0010_usage")]
+    dependencies = [
+        ("registry", "0010_usage"),
+        ("registry", "0011_impact_lookups"),
+    ]
     operations = []
