@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('auth', '0012_alter_user_first_name_max_length'),
-        ('registry', '0012_console'),
+        ('registry', '0010_review'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
