@@ -61,10 +61,12 @@ def package_propose(
     live = [tool for tool in living if tool.review_status != ReviewStatus.CANDIDATE]
     before = canonical_digest(pinned(package, live))
     digest = canonical_digest(pinned(proposed, [draft.row for draft in drafts]))
-    if digest == before:
-        return None
     present = proposal_open_of(package)
-    if present is not None and present.digest == digest:
+    if digest == before:
+        if cause == Cause.CHECK and present is not None and present.cause == cause:
+            proposal_supersede(present)  # it offers again what was approved
+        return None
+    if present is not None and (present.digest == digest or _stands_before(present, cause)):
         return present
     if (refused := _refused(package, digest)) and not _reviews(by):
         return refused
@@ -268,6 +270,11 @@ def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = 
     """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
     return {**entry, "error": found.error} if found and found.is_checked else entry
+
+
+def _stands_before(present: Proposal, cause: Cause) -> bool:
+    """Say whether what waits was asked for, and is not pushed away by what a check has seen."""
+    return cause == Cause.CHECK and present.cause != Cause.CHECK
 
 
 def _refused(subject: Package | Tool, digest: str) -> Proposal | None:

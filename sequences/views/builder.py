@@ -74,7 +74,7 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
     messages.success(request, saved_words(saved))
     page = "sequences:run_start" if action == SAVE_AND_RUN else "sequences:sequence_edit"
     url = reverse(page, args=[saved.pk])
-    if action == SAVE_AND_RUN:
+    if action == SAVE_AND_RUN and saved.live_version:
         url += f"?version={saved.version}"
     return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
