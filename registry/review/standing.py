@@ -7,11 +7,16 @@ from django.db import transaction
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
-from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
+from registry.review.deciding import (
+    blocking_codes,
+    proposal_approve,
+    proposal_quarantine,
+    proposal_reject,
+)
 from registry.review.selectors import open_proposal_of
 from registry.services import LONGEST_DECISION, package_review, tool_review
 
-_DECIDE = {
+_REFUSE = {
     ReviewStatus.REJECTED: proposal_reject,
     ReviewStatus.QUARANTINED: proposal_quarantine,
 }
@@ -30,6 +35,17 @@ def package_decide(package: Package, status: ReviewStatus, *, by: User, reason: 
 def tool_decide(tool: Tool, status: ReviewStatus, *, by: User, reason: str) -> None:
     """Approve, reject or quarantine one tool, as `package_decide` does a package."""
     _decide(tool, status, by=by, reason=reason, permission="registry.change_tool")
+
+
+def review_obstacle(item: Package | Tool, status: ReviewStatus) -> str:
+    """Say why deciding so would be refused; "" where nothing stands in the way."""
+    if item.review_status == status:
+        return f"It is {status.label.lower()} already."
+    if status != ReviewStatus.APPROVED:
+        return ""
+    waiting = open_proposal_of(item)
+    codes = blocking_codes(waiting) if waiting is not None else []
+    return f"Findings have to be accepted in its review: {', '.join(codes)}." if codes else ""
 
 
 def checked_reason(reason: str) -> str:
@@ -60,8 +76,8 @@ def _decide(
     waiting = open_proposal_of(row) if row.review_status != ReviewStatus.APPROVED else None
     if waiting is not None and status == ReviewStatus.APPROVED:
         proposal_approve(waiting, by=by, reason=reason)
-    elif waiting is not None and status in _DECIDE:
-        _DECIDE[status](waiting, by=by, reason=reason)
+    elif waiting is not None and status in _REFUSE:
+        _REFUSE[status](waiting, by=by, reason=reason)
     elif isinstance(row, Package):
         package_review(row, status=status, by=by, reason=reason)
     else:
