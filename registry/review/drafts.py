@@ -18,7 +18,8 @@ from registry.models import Proposal, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
 from registry.models.tool import Visibility
-from registry.review.staging import proposal_supersede, tool_announce, tool_propose
+from registry.review.opening import proposal_supersede
+from registry.review.staging import tool_announce, tool_propose
 from registry.schemas import canonical_digest
 from registry.services import free_wire_name, told_reason, tool_publish
 from registry.specs import TOOL_FIELDS, snapshot_of
