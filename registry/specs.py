@@ -12,6 +12,22 @@ from registry.models.package import Ecosystem
 GOVERNED = ("bindings", "env")
 """Settings of a package that people decided on: which export a declared tool is, what it reads."""
 
+TOOL_FIELDS = (
+    "kind",
+    "title",
+    "description",
+    "category",
+    "input_schema",
+    "output_schema",
+    "ai_agent",
+    "required_scopes",
+    "raw_string_args",
+    "timeout_seconds",
+    "export_name",
+    "definition",
+)
+"""The fields of a tool's row that its versions keep."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvVariable:

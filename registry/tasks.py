@@ -11,8 +11,12 @@ from registry.importing.health_check import due_check
 from registry.importing.jobs import TASK, import_run
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
+from registry.usage.rolling import usage_roll_up
 
 logger = logging.getLogger(__name__)
+
+CALLS_A_ROUND = 200_000
+"""Calls that one roll-up adds, so that a worker is free again within a minute."""
 
 
 @shared_task(name=TASK)
@@ -43,3 +47,9 @@ def collect_artifacts() -> None:
         if collected.removed:
             megabytes = collected.freed_bytes / 1_000_000
             logger.info("%s artifacts removed, %.1f MB.", len(collected.removed), megabytes)
+
+
+@shared_task(name="registry.roll_up_usage")
+def roll_up_usage() -> None:
+    """Add the calls that wait to the sums of use, until none is left or the round is over."""
+    usage_roll_up(most=CALLS_A_ROUND)

@@ -10,6 +10,7 @@ from registry.views import (
     network,
     openapi,
     packages,
+    reviews,
     sandbox,
     tools,
     versions,
@@ -56,6 +57,15 @@ urlpatterns = [
     path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
     path(
         "packages/<uuid:package_id>/settings/", packages.package_settings, name="package_settings"
+    ),
+    *(
+        path(
+            f"proposals/<uuid:proposal_id>/{decision}/",
+            reviews.proposal_decide,
+            {"decision": decision},
+            name=f"proposal_{decision}",
+        )
+        for decision in ("approve", "reject", "quarantine")
     ),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
     path("jobs/<uuid:job_id>/again/", packages.job_again, name="job_again"),

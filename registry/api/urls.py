@@ -1,6 +1,14 @@
 from django.urls import path
 
-from registry.api import deprecation, invocations, manifests, packages, tools, versions
+from registry.api import (
+    deprecation,
+    invocations,
+    manifests,
+    packages,
+    proposals,
+    tools,
+    versions,
+)
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -10,6 +18,11 @@ urlpatterns = [
     path("packages/<uuid:package_id>/check/", packages.PackageCheckView.as_view()),
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
+    path("proposals/", proposals.ProposalListView.as_view()),
+    path("proposals/<uuid:proposal_id>/", proposals.ProposalView.as_view()),
+    path("proposals/<uuid:proposal_id>/approve/", proposals.ProposalApproveView.as_view()),
+    path("proposals/<uuid:proposal_id>/reject/", proposals.ProposalRejectView.as_view()),
+    path("proposals/<uuid:proposal_id>/quarantine/", proposals.ProposalQuarantineView.as_view()),
     path("invocations/<uuid:invocation_id>/", invocations.InvocationView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),

@@ -2,6 +2,7 @@
 
 from registry.differences.display import DifferencesDisplay, display_of, sides_of_snapshots
 from registry.differences.found import Difference, Effect, Kind, Part
+from registry.differences.packages import package_differences
 from registry.differences.snapshots import differences
 from registry.differences.summary import Summary, summary_of
 
@@ -14,6 +15,7 @@ __all__ = [
     "Summary",
     "differences",
     "display_of",
+    "package_differences",
     "sides_of_snapshots",
     "summary_of",
 ]

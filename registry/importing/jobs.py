@@ -31,6 +31,7 @@ from registry.importing.python_requests import PYTHON, canonical_name, checked_p
 from registry.models import ImportJob, Package
 from registry.models.job import JobStatus
 from registry.models.package import Ecosystem
+from registry.review.proposed import package_as_proposed
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,8 @@ def import_request(
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
-    settings = _checked(ecosystem, name, version, storable(settings), package, user)
+    present = package_as_proposed(package) if package else None
+    settings = _checked(ecosystem, name, version, storable(settings), present, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {

@@ -1,19 +1,36 @@
 from registry.models.api_document import ApiDocument
 from registry.models.check_schedule import CheckSchedule
+from registry.models.health_change import HealthChange, QualityDue
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
+from registry.models.usage import (
+    ErrorUsage,
+    PersonUsageDay,
+    SiteUsage,
+    ToolUsage,
+    ToolUsageDay,
+    UsagePending,
+)
 
 __all__ = [
     "ApiDocument",
     "CheckSchedule",
+    "ErrorUsage",
+    "HealthChange",
     "ImportJob",
     "Invocation",
     "Package",
+    "PersonUsageDay",
     "Proposal",
+    "QualityDue",
+    "SiteUsage",
     "Tool",
+    "ToolUsage",
+    "ToolUsageDay",
     "ToolVersion",
+    "UsagePending",
 ]

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.models import Package, Proposal, Tool, ToolVersion
@@ -15,9 +14,11 @@ from registry.models.proposal import Cause, ProposalState
 from registry.models.tool import Visibility
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
 from registry.review.rows import tool_put, tools_by_export
+from registry.review.scans import scan
+from registry.review.taken import names_taken
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
-from registry.services import tool_delete
+from registry.services import proposal_close, tool_delete
 from registry.specs import snapshot_of
 
 REFUSED = (ProposalState.REJECTED, ProposalState.QUARANTINED)
@@ -82,6 +83,7 @@ def package_propose(
         after=package_values(proposed),
         versions=[_stage(draft, proposed, by, told) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
+        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
     )
 
@@ -107,6 +109,7 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         digest=digest,
         after=package_values(package),
         versions=[_entry(tool, tool.version, None) for tool in tools],
+        findings=_scanned(None, [], package, tools),
         opened_by=by,
     )
 
@@ -122,8 +125,7 @@ def proposal_open_of(package: Package) -> Proposal | None:
 
 def proposal_supersede(proposal: Proposal) -> None:
     """Close a proposal that something newer stands in for."""
-    proposal.state, proposal.decided_at = ProposalState.SUPERSEDED, timezone.now()
-    proposal.save(update_fields=["state", "decided_at"])
+    proposal_close(proposal, ProposalState.SUPERSEDED, by=None)
 
 
 def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reason: str) -> int:
@@ -149,6 +151,24 @@ def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reas
     return number
 
 
+def _scanned(
+    before: Package | None, live: list[Tool], after: Package, proposed: list[Tool]
+) -> list[JsonObject]:
+    """Return what the scans find in what is proposed."""
+    taken = names_taken([tool.export_name for tool in proposed], but=after)
+    return scan(
+        {"package": package_values(before) if before else None, "tools": _said(before, live)},
+        {"package": package_values(after), "tools": _said(after, proposed)},
+        taken=taken,
+    )
+
+
+def _said(package: Package | None, tools: list[Tool]) -> JsonObject:
+    for tool in tools:
+        tool.package = package
+    return {tool.export_name: snapshot_of(tool) for tool in tools}
+
+
 def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draft:
     tool = known.get(found.export) or known.get(found.known_as)
     row = copy(tool) if tool else Tool(visibility=Visibility.PUBLIC)
@@ -169,7 +189,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     known = draft.known
     if known is not None and not draft.is_new:
         number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
-        return _entry(draft.row, number, known.version, draft.found.error)
+        return _entry(draft.row, number, known.version, draft.found)
     values = {
         **({} if known else draft.found.first),
         **draft.found.values,
@@ -180,7 +200,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     tool = tool_put(
         known, proposed, draft.found.export, values, name=name, author=by, reason=reason
     )
-    return _entry(tool, tool.version, None, draft.found.error)
+    return _entry(tool, tool.version, None, draft.found)
 
 
 def _status_when_new(known: Tool | None) -> str:
@@ -189,11 +209,10 @@ def _status_when_new(known: Tool | None) -> str:
     return known.review_status if known and stopped else ReviewStatus.CANDIDATE
 
 
-def _entry(
-    tool: Tool, number: int, live: int | None, error: JsonObject | None = None
-) -> JsonObject:
+def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
+    """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
-    return {**entry, "error": error} if error else entry
+    return {**entry, "error": found.error} if found and found.is_checked else entry
 
 
 def _refused(package: Package, digest: str) -> Proposal | None:
