@@ -94,7 +94,8 @@ def tool_write(
     """Save what a person made of their own tool, checked before, and publish its next version.
 
     A public tool waits for review after every change of what it does, because that is no longer
-    what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
+    what was approved; one in quarantine stays there, and what was approved before in just this form
+    needs no approval again. Raises Conflict where the name is taken.
     """
     before = canonical_digest(snapshot_of(tool))
     if tool.title != name:
@@ -104,7 +105,8 @@ def tool_write(
     became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
     tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
     changed = canonical_digest(snapshot_of(tool)) != before
-    if (changed or became_public) and tool.review_status != ReviewStatus.QUARANTINED:
+    known = not became_public and _was_approved(tool)
+    if (changed or became_public) and not known and tool.review_status != ReviewStatus.QUARANTINED:
         tool.review_status = ReviewStatus.CANDIDATE
     try:
         with transaction.atomic():
@@ -114,6 +116,15 @@ def tool_write(
             f"Somebody has just taken the name {tool.wire_name}.", "Save again."
         ) from None
     return tool
+
+
+def _was_approved(tool: Tool) -> bool:
+    """Say whether an approved tool was approved before as the row describes it now."""
+    if tool.review_status != ReviewStatus.APPROVED:
+        return False
+    barred = [*tool.unreviewed_versions, *tool.blocked_versions]
+    same = ToolVersion.objects.filter(tool_id=tool.pk, digest=canonical_digest(snapshot_of(tool)))
+    return same.exclude(number__in=barred).exists()
 
 
 def told_reason(reason: str) -> str:
