@@ -11,7 +11,7 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
-from registry.services import LONGEST_VERSION_REASON
+from registry.services import LONGEST_REASON
 
 BODIES = (
     ("none", "None"),
@@ -177,7 +177,7 @@ class ApiToolForm(forms.Form):
 
     reason = forms.CharField(
         required=False,
-        max_length=LONGEST_VERSION_REASON,
+        max_length=LONGEST_REASON,
         label="Why you change it",
         help_text="Kept in the history beside the new version.",
     )

@@ -26,8 +26,9 @@ from registry.authoring import (
 from registry.context import CallContext
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
+from registry.review.drafts import draft_of, tool_write
 from registry.schemas import check_schema
-from registry.services import tool_delete, tool_write
+from registry.services import tool_delete
 
 LARGEST_DEFINITION = 100_000
 """Bytes of JSON that a definition, and an input schema, may have."""
@@ -149,7 +150,7 @@ class ApiAuthor:
     def update(self, user: User, tool: Tool, data: JsonObject) -> Tool:
         """Change the named fields of an HTTP tool and publish the next version."""
         require_owner(user, tool)
-        fields = _fields(user, {**present_fields(tool), **checked_fields("tool", data)})
+        fields = _fields(user, {**present_fields(draft_of(tool)), **checked_fields("tool", data)})
         return api_tool_save(tool, author=user, fields=fields)
 
     def delete(self, user: User, tool: Tool) -> None:

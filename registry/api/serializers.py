@@ -276,8 +276,11 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
 class ToolDetailSerializer(ToolSerializer):
     """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
 
-    `missingEnv` are the variables that you have not set.
+    `missingEnv` are the variables that you have not set. `liveVersion` is the one that everybody
+    has; a greater `version` of your own tool waits for review.
     """
+
+    liveVersion = serializers.SerializerMethodField(method_name="get_live_version")
 
     definition = serializers.DictField(allow_null=True, read_only=True)
     missingEnv = serializers.ListField(
@@ -286,7 +289,11 @@ class ToolDetailSerializer(ToolSerializer):
 
     class Meta:
         model = Tool
-        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv")
+        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv", "liveVersion")
+
+    def get_live_version(self, tool: Tool) -> int:
+        """Return the number of the live version."""
+        return tool.live_version or tool.version
 
 
 class VersionSerializer(serializers.ModelSerializer[ToolVersion]):

@@ -27,6 +27,7 @@ from registry.restoring import (
     package_then,
     version_restore,
 )
+from registry.review.drafts import saved_words
 
 VERSIONS_A_PAGE = 30
 
@@ -112,7 +113,7 @@ def version_restore_page(request: SignedInRequest, tool_id: UUID, number: int) -
         except DomainError as problem:
             error = problem
         else:
-            messages.success(request, f"{restored.title} is what it was in version {number}.")
+            messages.success(request, saved_words(restored))
             return redirect("registry:version_list", tool.pk)
     context = {
         "tool": tool,

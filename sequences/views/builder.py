@@ -19,6 +19,7 @@ from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.review.drafts import draft_of, saved_words
 from sequences import selectors, services
 from sequences.definition import DefinitionInvalid, Problem
 from sequences.forms.actions import Focus, act
@@ -66,15 +67,18 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
     except Conflict as error:
         problem = Problem("$.name", None, "name", f"{error.message} {error.hint}")
         return _shown(request, tool, draft, problems=[problem])
-    messages.success(request, f"{saved.title} is saved as version {saved.version}.")
+    messages.success(request, saved_words(saved))
     page = "sequences:run_start" if action == SAVE_AND_RUN else "sequences:sequence_edit"
     url = reverse(page, args=[saved.pk])
+    if action == SAVE_AND_RUN and saved.live_version:
+        url += f"?version={saved.version}"
     return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
 
 def _stored(user: User, tool: Tool | None) -> Draft:
     if tool is None:
         return new_draft()
+    tool = draft_of(tool)
     ids = [step["toolToRunId"] for step in (tool.definition or {}).get("steps", ())]
     return draft_from_tool(tool, tools_chosen(user, ids))
 
