@@ -59,12 +59,19 @@ def tool_write(
         if _is_live(row) and visibility == public:
             tool_propose(row, written, by=author, reason=told)
             return draft_of(row)
-        was_public = row.visibility == public
-        written.visibility, written.team = (
-            visibility,
-            team if visibility == Visibility.TEAM else None,
-        )
-        return _write(row, written, author, told, became_public=not was_public)
+        became_public = visibility == public and row.visibility != public
+        written.visibility, written.deleted_at = visibility, tool.deleted_at
+        written.team = team if visibility == Visibility.TEAM else None
+        written = _write(row, written, author, told, became_public=became_public)
+        return written if tool.live_version else _taken_over(tool, written)
+
+
+def _taken_over(tool: Tool, written: Tool) -> Tool:
+    """Bring the very instance that was saved up to date, which callers go on with."""
+    for field in Tool._meta.concrete_fields:
+        setattr(tool, field.attname, getattr(written, field.attname))
+    tool._state.adding = False
+    return tool
 
 
 def _is_live(row: Tool) -> bool:

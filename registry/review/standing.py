@@ -7,14 +7,13 @@ from django.db import transaction
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
-from registry.models.proposal import ProposalState
 from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
 from registry.review.selectors import open_proposal_of
 from registry.services import LONGEST_DECISION, package_review, tool_review
 
 _DECIDE = {
-    ProposalState.REJECTED: proposal_reject,
-    ProposalState.QUARANTINED: proposal_quarantine,
+    ReviewStatus.REJECTED: proposal_reject,
+    ReviewStatus.QUARANTINED: proposal_quarantine,
 }
 
 
@@ -62,7 +61,7 @@ def _decide(
     if waiting is not None and status == ReviewStatus.APPROVED:
         proposal_approve(waiting, by=by, reason=reason)
     elif waiting is not None and status in _DECIDE:
-        _DECIDE[ProposalState(status.value)](waiting, by=by, reason=reason)
+        _DECIDE[status](waiting, by=by, reason=reason)
     elif isinstance(row, Package):
         package_review(row, status=status, by=by, reason=reason)
     else:
