@@ -13,6 +13,7 @@ from playwright.sync_api import Page, expect
 from agents.models import Agent, AgentTool
 from registry.api_tools import ApiFields, api_tool_save, new_api_tool
 from registry.models import Tool
+from tests import factories
 
 WEATHER = "Tells the temperatures of a city's next days. Use it for plans of up to a week."
 
@@ -117,6 +118,7 @@ def test_a_person_pins_a_tool_and_deprecates_it(
     shoot: Callable[[Page, str], None],
 ) -> None:
     owner = ada()
+    factories.make_builtin("calculator")
     tool = forecast(owner)
     agent = Agent.objects.create(owner=owner, slug="planner", name="Planner")
     AgentTool.objects.create(agent=agent, tool=tool)
