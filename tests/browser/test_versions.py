@@ -141,7 +141,7 @@ def test_a_person_pins_a_tool_and_deprecates_it(
     page.get_by_label("Use instead").fill("calculator")
     page.get_by_label("Note").fill("The service closes at the end of the year.")
     page.get_by_role("button", name="Deprecate", exact=True).click()
-    expect(page.get_by_role("status").filter(has_text="Deprecated from")).to_be_visible()
+    expect(page.get_by_role("main").get_by_text("Deprecated from")).to_be_visible()
     shoot(page, "versions-deprecated")
 
     page.goto("/sequences/new")
