@@ -51,7 +51,9 @@ class Overview:
     @property
     def waiting_told(self) -> str:
         """Return how many wait, as a word: “12”, or “1,000+”."""
-        return f"{MOST_COUNTED:,}+" if self.waiting_count >= MOST_COUNTED else f"{self.waiting_count}"
+        return (
+            f"{MOST_COUNTED:,}+" if self.waiting_count >= MOST_COUNTED else f"{self.waiting_count}"
+        )
 
 
 def overview_for(user: User | AnonymousUser) -> Overview:
@@ -60,7 +62,9 @@ def overview_for(user: User | AnonymousUser) -> Overview:
     sees_tools = user.has_perm("registry.view_tool")
     tools = (
         {
-            "stopped_tools": _listed(_tools().exclude(stopped_at=None).order_by("-stopped_at", "pk")),
+            "stopped_tools": _listed(
+                _tools().exclude(stopped_at=None).order_by("-stopped_at", "pk")
+            ),
             "broken": _listed(_tools().filter(in_state(Health.BROKEN)).order_by("wire_name", "pk")),
             "deprecated": _deprecated(),
         }
