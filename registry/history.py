@@ -80,12 +80,11 @@ def version_seen_by(user: User, tool: Tool, number: int) -> ToolVersion:
 
 def standing_in_words(tool: Tool, version: ToolVersion) -> list[tuple[str, str]]:
     """Return how a version stands as `(badge state, words)`, each at most once."""
-    unreviewed = version.number in tool.unreviewed_versions
     told = [("info", "live")] if version.number == tool.version else []
-    if not unreviewed:
-        return told
     if version.number in tool.blocked_versions:
         return [*told, ("rejected", "refused")]
+    if tool.visibility != Visibility.PUBLIC or version.number not in tool.unreviewed_versions:
+        return told
     if version.number > tool.version or (told and tool.review_status == ReviewStatus.CANDIDATE):
         return [*told, ("candidate", "waits for review")]
     return [*told, ("", "never approved")]

@@ -188,7 +188,7 @@ def tool_owned_by(user: User, tool_id: UUID) -> Tool:
     """Return one of a person's own tools or raise NotFound."""
     tool = (
         Tool.objects.filter(pk=tool_id, owner=user, deleted_at=None)
-        .select_related("package", "owner", "team")
+        .select_related("package", "owner", "team", "successor")
         .first()
     )
     if tool is None:

@@ -27,6 +27,11 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/impact/", impact.tool_impact, name="tool_impact"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
     path(
+        "tools/<uuid:tool_id>/versions/<int:number>/restore/",
+        versions.version_restore_page,
+        name="version_restore",
+    ),
+    path(
         "tools/<uuid:tool_id>/deprecation/", deprecation.tool_deprecation, name="tool_deprecation"
     ),
     path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),

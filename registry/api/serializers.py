@@ -11,6 +11,7 @@ from registry.models import CheckSchedule, ImportJob, Invocation, Package, Tool,
 from registry.models.health import HealthState
 from registry.models.package import Ecosystem, Tier
 from registry.models.tool import Visibility
+from registry.restoring import LONGEST_RESTORE_REASON
 from registry.search.service import Hit
 from registry.selectors import invocations_inside
 
@@ -438,6 +439,14 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
         allow_blank=True,
         max_length=200,
         help_text="Why it is changed; kept in the history.",
+    )
+
+
+class RestoreSerializer(serializers.Serializer[Any]):
+    """Why a tool goes back to an earlier version."""
+
+    reason = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=LONGEST_RESTORE_REASON
     )
 
 

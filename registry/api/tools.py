@@ -207,14 +207,20 @@ class VersionRestoreView(APIView):
 
     required_scopes = READ_WRITE
 
-    @extend_schema(request=None, responses=shapes.ToolDetailSerializer)
+    @extend_schema(request=shapes.RestoreSerializer, responses=shapes.ToolDetailSerializer)
     @idempotent
     def post(self, request: SignedInApiRequest, tool_id: UUID, number: int) -> Response:
-        """Publish what an earlier version of your own tool was as its next version."""
-        tool = selectors.tool_owned_by(request.user, tool_id)
-        return Response(
-            shapes.ToolDetailSerializer(version_restore(tool, number, user=request.user)).data
-        )
+        """Publish what an earlier version was as the next one.
+
+        For a tool of your own; as a reviewer for a tool of a package, which goes back as a whole.
+        """
+        sent = request.data if "json" in (request.content_type or "") else {}  # it may have none
+        body = shapes.RestoreSerializer(data=sent)
+        body.is_valid(raise_exception=True)
+        tool = tool_with_history(request.user, tool_id)
+        reason = body.validated_data["reason"]
+        restored = version_restore(tool, number, user=request.user, reason=reason)
+        return Response(shapes.ToolDetailSerializer(restored).data)
 
 
 def _written(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject:

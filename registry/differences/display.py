@@ -7,11 +7,14 @@ from difflib import SequenceMatcher
 from functools import cached_property
 
 from config.lib.types import JsonObject, JsonValue
-from registry.differences.found import Difference, Effect, Kind
+from registry.differences.found import LONGEST_SAID, Difference, Effect, Kind
 from registry.differences.summary import Summary, summary_of
 from registry.differences.words import Run, word_runs
 
-LONGEST_INLINE = 60
+LONGEST_INLINE = LONGEST_SAID - 2  # it is said in quotation marks
+SHORT_LIST = 120
+"""Characters of a list whose change a sentence has told."""
+
 MOST_LINES = 4_000
 """Lines of JSON that are compared one by one."""
 
@@ -142,11 +145,15 @@ def _is_short(value: JsonValue) -> bool:
         case dict():
             return len(value) <= 1 and all(_is_short(item) for item in value.values())
         case list():
-            return not value
+            return all(_is_scalar(item) for item in value) and len(_pretty(value)) <= SHORT_LIST
         case str():
             return len(value) <= LONGEST_INLINE
         case _:
             return True
+
+
+def _is_scalar(value: JsonValue) -> bool:
+    return not isinstance(value, dict | list)
 
 
 def _as_text(value: JsonValue) -> str:

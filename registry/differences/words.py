@@ -25,12 +25,25 @@ def word_runs(before: str, after: str) -> list[Run]:
 
 
 def _runs(old: list[str], new: list[str]) -> Iterator[Run]:
-    matcher = SequenceMatcher(None, old, new, autojunk=False)
-    for operation, a, b, c, d in matcher.get_opcodes():
-        if operation == "equal":
-            yield Run("same", "".join(old[a:b]))
-            continue
-        if a < b:
-            yield Run("deleted", "".join(old[a:b]))
-        if c < d:
-            yield Run("inserted", "".join(new[c:d]))
+    went, came = "", ""
+    for operation, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
+        same = "".join(old[a:b])
+        if operation == "equal" and not (went and came and _is_island(old, a, b)):
+            yield from _changed(went, came)
+            went, came = "", ""
+            yield Run("same", same)
+        else:
+            went, came = went + same, came + "".join(new[c:d])
+    yield from _changed(went, came)
+
+
+def _is_island(old: list[str], start: int, end: int) -> bool:
+    """Say whether a piece that stayed is a single word amid others that changed."""
+    return end - start == 1 and end < len(old)
+
+
+def _changed(went: str, came: str) -> Iterator[Run]:
+    if went:
+        yield Run("deleted", went)
+    if came:
+        yield Run("inserted", came)

@@ -15,13 +15,9 @@ from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause, ProposalState
 from registry.models.tool import ExecutionHealth, Health, Visibility
 from registry.review.found import FoundPackage, FoundTool
+from registry.review.opening import proposal_open_of, proposal_supersede
 from registry.review.rows import tool_put, tools_by_export, tools_retire
-from registry.review.staging import (
-    package_announce,
-    package_propose,
-    proposal_open_of,
-    proposal_supersede,
-)
+from registry.review.staging import package_announce, package_propose
 
 
 def locked_package(*, ecosystem: str, name: str, defaults: JsonObject) -> tuple[Package, bool]:

@@ -18,7 +18,8 @@ from registry.models import Proposal, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
 from registry.models.tool import Visibility
-from registry.review.staging import proposal_supersede, tool_announce, tool_propose
+from registry.review.opening import proposal_supersede
+from registry.review.staging import tool_announce, tool_propose
 from registry.schemas import canonical_digest
 from registry.services import free_wire_name, told_reason, tool_publish
 from registry.specs import TOOL_FIELDS, snapshot_of
@@ -41,8 +42,9 @@ def tool_write(
 ) -> Tool:
     """Save what a person made of their own tool, checked before, as its next version.
 
-    Of a tool that everybody uses the version waits for review, and what is live stays; a tool that
-    becomes public waits itself. A narrower visibility holds at once. One in quarantine stays there.
+    Of a tool that everybody uses the version waits for review, and what is live stays, unless it
+    was approved before in just this form; a tool that becomes public waits itself. A narrower
+    visibility holds at once. One in quarantine stays there.
     Returns the tool as it is for its owner. Raises Conflict where the name is taken.
     """
     told = told_reason(reason)
@@ -53,6 +55,8 @@ def tool_write(
         written.definition, written.input_schema = definition, storable(input_schema)
         written.timeout_seconds = tool.timeout_seconds
         public = Visibility.PUBLIC
+        if _is_live(row) and visibility == public and _was_approved(row, written):
+            return _write(row, written, author, told, known=True)
         if _is_live(row) and visibility == public:
             tool_propose(row, written, by=author, reason=told)
             return draft_of(row)
@@ -77,10 +81,26 @@ def _is_live(row: Tool) -> bool:
     return row.version > 0 and row.visibility == Visibility.PUBLIC and approved
 
 
-def _write(row: Tool, written: Tool, author: User, reason: str, *, became_public: bool) -> Tool:
-    """Publish a tool that nobody but its owner and their team has."""
+def _was_approved(row: Tool, written: Tool) -> bool:
+    """Say whether a reviewer has approved an earlier version that says just this."""
+    digest = _digest(written)
+    barred = [*row.unreviewed_versions, *row.blocked_versions]
+    same = ToolVersion.objects.filter(tool_id=row.pk, digest=digest).exclude(number__in=barred)
+    return digest != _digest(row) and same.exists()
+
+
+def _write(
+    row: Tool,
+    written: Tool,
+    author: User,
+    reason: str,
+    *,
+    became_public: bool = False,
+    known: bool = False,
+) -> Tool:
+    """Publish a tool that only its owner and their team has, or what is `known` to review."""
     changed = not row.version or _digest(row) != _digest(written)
-    if changed and written.review_status != ReviewStatus.QUARANTINED:
+    if changed and not known and written.review_status != ReviewStatus.QUARANTINED:
         written.review_status = ReviewStatus.CANDIDATE
     if row.title != written.title:
         written.wire_name = free_wire_name(None, written.title, tool_id=written.pk)
@@ -91,7 +111,7 @@ def _write(row: Tool, written: Tool, author: User, reason: str, *, became_public
         raise Conflict(
             f"Somebody has just taken the name {written.wire_name}.", "Save again."
         ) from None
-    if written.visibility != Visibility.PUBLIC:
+    if known or written.visibility != Visibility.PUBLIC:
         waiting = Proposal.objects.select_for_update().filter(
             tool=written, state=ProposalState.OPEN
         )

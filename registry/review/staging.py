@@ -5,23 +5,26 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Max
 
 from config.lib.types import JsonObject
-from registry.models import Package, Proposal, Tool, ToolVersion
+from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
-from registry.models.proposal import Cause, ProposalState
+from registry.models.proposal import Cause
 from registry.models.tool import Visibility
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
+from registry.review.opening import (
+    proposal_open_of,
+    proposal_refused,
+    proposal_supersede,
+    version_stage,
+)
 from registry.review.rows import tool_put, tools_by_export
 from registry.review.scans import scan
 from registry.review.taken import names_taken
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
-from registry.services import proposal_close, tool_delete
+from registry.services import tool_delete
 from registry.specs import snapshot_of
-
-REFUSED = (ProposalState.REJECTED, ProposalState.QUARANTINED)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +71,7 @@ def package_propose(
         return None
     if present is not None and (present.digest == digest or _stands_before(present, cause)):
         return present
-    if (refused := _refused(package, digest)) and not _reviews(by):
+    if (refused := proposal_refused(package, digest)) and not _reviews(by):
         return refused
     if present is not None:
         proposal_supersede(present)
@@ -101,7 +104,7 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
     present = proposal_open_of(package)
     if present is not None and present.digest == digest:
         return present
-    if _refused(package, digest) and not _reviews(by) and package.review_status in BLOCKED:
+    if proposal_refused(package, digest) and not _reviews(by) and package.review_status in BLOCKED:
         return None
     if present is not None:
         proposal_supersede(present)
@@ -132,7 +135,7 @@ def tool_propose(tool: Tool, written: Tool, *, by: User, reason: str) -> Proposa
         proposal_supersede(present)
     if digest == canonical_digest(snapshot_of(tool)):
         return None
-    if refused := _refused(tool, digest):
+    if refused := proposal_refused(tool, digest):
         return refused
     number = version_stage(tool, snapshot, author=by, reason=reason)
     return _tool_proposal(tool, written, digest, number, by)
@@ -165,47 +168,6 @@ def _tool_proposal(
         ),
         opened_by=by,
     )
-
-
-def proposal_open_of(subject: Package | Tool) -> Proposal | None:
-    """Return the open proposal of a package or a tool, locked."""
-    return (
-        Proposal.objects.select_for_update()
-        .filter(**_about(subject), state=ProposalState.OPEN)
-        .first()
-    )
-
-
-def _about(subject: Package | Tool) -> dict[str, Package | Tool]:
-    return {"package": subject} if isinstance(subject, Package) else {"tool": subject}
-
-
-def proposal_supersede(proposal: Proposal) -> None:
-    """Close a proposal that something newer stands in for."""
-    proposal_close(proposal, ProposalState.SUPERSEDED, by=None)
-
-
-def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reason: str) -> int:
-    """Keep a snapshot as a version that is not live, and return its number."""
-    digest = canonical_digest(snapshot)
-    stored = Tool.objects.select_for_update().get(pk=tool.pk)
-    versions = ToolVersion.objects.filter(tool_id=tool.pk)
-    waiting = set(stored.unreviewed_versions) - set(stored.blocked_versions)
-    same = versions.filter(digest=digest, number__in=waiting).order_by("-number").first()
-    if same is not None:
-        return same.number
-    number: int = (versions.aggregate(newest=Max("number"))["newest"] or 0) + 1
-    ToolVersion.objects.create(
-        tool_id=tool.pk,
-        number=number,
-        digest=digest,
-        snapshot=snapshot,
-        author=author,
-        reason=reason,
-    )
-    stored.unreviewed_versions = [*stored.unreviewed_versions, number]
-    stored.save(update_fields=["unreviewed_versions", "updated_at"])
-    return number
 
 
 def _scanned(
@@ -275,15 +237,6 @@ def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = 
 def _stands_before(present: Proposal, cause: Cause) -> bool:
     """Say whether what waits was asked for, and is not pushed away by what a check has seen."""
     return cause == Cause.CHECK and present.cause != Cause.CHECK
-
-
-def _refused(subject: Package | Tool, digest: str) -> Proposal | None:
-    """Return the last decision on this very content where it was a refusal."""
-    decided = Proposal.objects.filter(
-        **_about(subject), digest=digest, state__in=(*REFUSED, ProposalState.APPROVED)
-    )
-    last = decided.order_by("-decided_at").first()
-    return last if last is not None and last.state in REFUSED else None
 
 
 def _reviews(by: User | None) -> bool:

@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from uuid import UUID
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET
+from django.views.decorators.http import require_GET, require_http_methods
 
-from config.lib.errors import InvalidInput
+from config.lib.errors import DomainError, InvalidInput, NotAllowed
 from config.lib.http import SignedInRequest
 from registry.differences import display_of, sides_of_snapshots
 from registry.history import (
@@ -18,6 +19,15 @@ from registry.history import (
     versions_seen_by,
 )
 from registry.models import Tool, ToolVersion
+from registry.restoring import (
+    LONGEST_RESTORE_REASON,
+    PackageThen,
+    goes_with_package,
+    may_restore,
+    package_then,
+    version_restore,
+)
+from registry.review.drafts import saved_words
 
 VERSIONS_A_PAGE = 30
 
@@ -54,6 +64,7 @@ def version_list(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     ]
     context = {
         "tool": tool,
+        "may_restore": may_restore(request.user, tool),
         "rows": rows,
         "chosen": _suggested(tool, rows),
         "older": rows[-1].version.number if len(shown) > VERSIONS_A_PAGE else None,
@@ -71,6 +82,7 @@ def version_diff(request: SignedInRequest, tool_id: UUID, before: int, after: in
     then = comparison.before
     context = {
         "tool": tool,
+        "may_restore": may_restore(request.user, tool),
         "comparison": comparison,
         "shown": display_of(comparison.differences),
         "sides": sides_of_snapshots(then.snapshot if then else None, comparison.after.snapshot),
@@ -81,6 +93,45 @@ def version_diff(request: SignedInRequest, tool_id: UUID, before: int, after: in
         ],
     }
     return render(request, "registry/version_diff.html", context)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def version_restore_page(request: SignedInRequest, tool_id: UUID, number: int) -> HttpResponse:
+    """Show what going back to a version would change, and go back to it."""
+    tool = tool_with_history(request.user, tool_id)
+    if not may_restore(request.user, tool):
+        raise NotAllowed(
+            "Only its owner takes a tool back, and a reviewer one of a package.", "Ask one of them."
+        )
+    comparison = compared(request.user, tool, tool.version, number)
+    error: DomainError | None = None
+    reason = request.POST.get("reason", "")
+    if request.method == "POST":
+        try:
+            restored = version_restore(tool, number, user=request.user, reason=reason)
+        except DomainError as problem:
+            error = problem
+        else:
+            messages.success(request, saved_words(restored))
+            return redirect("registry:version_list", tool.pk)
+    context = {
+        "tool": tool,
+        "number": number,
+        "comparison": comparison,
+        "shown": display_of(comparison.differences),
+        "then": None if error else _package_then(comparison.after),
+        "reason": reason,
+        "longest_reason": LONGEST_RESTORE_REASON,
+        "error": error,
+    }
+    return render(
+        request, "registry/version_restore.html", context, status=error.status if error else 200
+    )
+
+
+def _package_then(version: ToolVersion) -> PackageThen | None:
+    return package_then(version) if goes_with_package(version.tool) else None
 
 
 def _chosen(sent: QueryDict, name: str) -> int:

@@ -3,6 +3,7 @@
 from typing import Any
 
 from registry.differences import differences, summary_of
+from registry.differences.words import word_runs
 
 
 def said(before: Any, after: Any, **options: Any) -> list[tuple[str, str, str]]:
@@ -169,3 +170,16 @@ def test_long_values_are_told_in_short() -> None:
 
     assert told.after["truncated"] is True
     assert len(told.sentence) < 200
+
+
+def test_the_words_of_a_text_are_marked_in_whole_pieces() -> None:
+    runs = word_runs("Reads a page. Use it for plans of a week.", "Reads a page. Not for the sea.")
+
+    assert [tuple(run) for run in runs] == [
+        ("same", "Reads a page. "),
+        ("deleted", "Use it for plans of a week"),
+        ("inserted", "Not for the sea"),
+        ("same", "."),
+    ]
+    assert word_runs("", "New.") == [("inserted", "New.")]
+    assert word_runs("a " * 5_000, "b")[0].kind == "deleted"
