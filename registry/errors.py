@@ -313,6 +313,30 @@ class RegistryUnreachable(ToolUnavailable):
     code = "registry_unreachable"
 
 
+class RegistryLimited(RegistryUnreachable):
+    """The package registry asks to be left alone for a while; `extra.retry_after` in seconds."""
+
+    code = "registry_limited"
+
+
+class RegistryRefused(RegistryUnreachable):
+    """The package registry does not take the client's credentials."""
+
+    code = "registry_refused"
+
+
+class RegistryNoSearch(ToolUnavailable):
+    """The package registry offers no search."""
+
+    code = "registry_no_search"
+
+
+class RegistryOdd(ToolUnavailable):
+    """What the package registry answers cannot be understood."""
+
+    code = "registry_odd"
+
+
 class BuildFailed(ToolUnavailable):
     """The package could not be installed."""
 

@@ -28,7 +28,11 @@ from registry.sandbox.service.store import lay_out
 
 # What the standard library imports on first use. The interpreter may lie in root's own folder,
 # where nothing can be imported any more once root is given up.
-IMPORTED_LATE = ("concurrent.futures.thread", "encodings.ascii", "encodings.idna", "traceback")
+IMPORTED_LATE = (
+    *("concurrent.futures.thread", "encodings.ascii", "encodings.idna", "traceback"),
+    # … and httpx, of the network below it.
+    *("httpcore", "anyio", "anyio._backends._asyncio", "sniffio"),
+)
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:

@@ -17,6 +17,7 @@ from typing import Any
 from registry.sandbox.service import javascript
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import MB
+from registry.sandbox.service.npm_asking import NpmRegistry
 from registry.sandbox.service.recipes import Resolved, no_space, run_installer
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wire import Violation, parse_json
@@ -199,6 +200,17 @@ class NpmRecipe:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._asked = NpmRegistry(registry.npmrc, registry.certificates, registry.environment)
+
+    async def search(self, text: str, offset: int, size: int) -> dict[str, Any]:
+        """Return one page of what the registry finds; see `NpmRegistry.search`."""
+        return await self._asked.search(text, offset, size)
+
+    async def newest(
+        self, _runtime: Runtime, _folder: Path, name: str, current: str
+    ) -> dict[str, Any]:
+        """Return what the registry says of a package's newest and its present version."""
+        return await self._asked.newest(name, current)
 
     def check_request(self, name: str, version: str) -> None:
         """Refuse what cannot be a package's name and version."""
