@@ -49,11 +49,17 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     tool.quality = quality_of(tool)
     snapshot = snapshot_of(tool)
     digest = canonical_digest(snapshot)
-    latest = ToolVersion.objects.filter(tool_id=tool.pk).order_by("-number").first()
-    if latest is not None and latest.digest == digest:
-        tool.version = latest.number
-        tool.save()
-        return latest
+    versions = ToolVersion.objects.filter(tool_id=tool.pk)
+    latest = versions.order_by("-number").first()
+    live = versions.filter(number=tool.version).first() if tool.version else None
+    for same in (live, latest):  # a newer one than the live one waits for review
+        if same is not None and same.digest == digest:
+            if same.number != tool.version and _approved(tool):
+                waiting = [n for n in tool.unreviewed_versions if n != same.number]
+                tool.unreviewed_versions = waiting
+            tool.version = same.number
+            tool.save()
+            return same
     tool.version = latest.number + 1 if latest else 1
     if not _approved(tool):
         tool.unreviewed_versions = [*tool.unreviewed_versions, tool.version]

@@ -2,6 +2,7 @@
 
 import uuid
 
+import pgtrigger
 from django.conf import settings as configuration
 from django.db import models
 from django.db.models import Q
@@ -112,6 +113,13 @@ class Proposal(models.Model):
             models.Index(fields=["state", "-opened_at"], name="proposal_queue"),
             models.Index(fields=["package", "-opened_at"], name="proposal_package_time"),
             models.Index(fields=["tool", "-opened_at"], name="proposal_tool_time"),
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="proposal_decided_once",
+                operation=pgtrigger.Update,
+                condition=~pgtrigger.Q(old__state=ProposalState.OPEN),
+            )
         ]
 
     def __str__(self) -> str:

@@ -100,6 +100,12 @@ class Tool(Fares):
         blank=True,
         help_text="Versions that were never approved: nobody but their makers may call them.",
     )
+    blocked_versions = ArrayField(
+        models.PositiveIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Versions that review has refused: nobody may call them.",
+    )
     deprecated_on = models.DateField(
         null=True, blank=True, help_text="From this day on it is found and injected no more."
     )

@@ -1,0 +1,80 @@
+"""Make what was approved the live one."""
+
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.utils import timezone
+
+from config.lib.types import JsonObject
+from registry.models import Package, Proposal, Tool, ToolVersion
+from registry.models.package import ReviewStatus
+from registry.models.tool import Health
+from registry.quality import quality_of
+from registry.review.found import PACKAGE_FIELDS
+from registry.schemas import canonical_digest
+from registry.services import free_wire_name, tool_delete, tool_publish
+from registry.specs import snapshot_of
+
+TOOL_FIELDS = (
+    "kind",
+    "title",
+    "description",
+    "category",
+    "input_schema",
+    "output_schema",
+    "ai_agent",
+    "required_scopes",
+    "raw_string_args",
+    "timeout_seconds",
+    "export_name",
+    "definition",
+)
+"""The fields of a tool's row that its versions keep."""
+
+
+def package_adopt(package: Package, proposal: Proposal, *, by: User | None) -> None:
+    """Write what a proposal holds into the rows of its package, which the caller has locked.
+
+    What was changed of the live rows since, and is not proposed, stays: a time limit, say.
+    """
+    for name in PACKAGE_FIELDS:
+        if name in proposal.after and proposal.after[name] != proposal.before.get(name):
+            setattr(package, name, proposal.after[name])
+    package.review_status = ReviewStatus.APPROVED
+    package.save()
+    ids = [UUID(entry["tool"]) for entry in proposal.versions]
+    tools = {str(tool.pk): tool for tool in Tool.objects.filter(pk__in=ids)}
+    for entry in proposal.versions:
+        tool = tools[entry["tool"]]
+        tool.package = package
+        tool_adopt(tool, entry, by=by)
+    for tool in Tool.objects.filter(pk__in=proposal.removed, deleted_at=None):
+        tool_delete(tool)
+
+
+def tool_adopt(tool: Tool, entry: JsonObject, *, by: User | None) -> None:
+    """Make the staged version of a tool its live one."""
+    numbers = [entry["number"], *([entry["live"]] if entry["live"] else [])]
+    versions = {v.number: v for v in ToolVersion.objects.filter(tool=tool, number__in=numbers)}
+    staged = versions[entry["number"]]
+    base: JsonObject = versions[entry["live"]].snapshot if entry["live"] in versions else {}
+    for name in TOOL_FIELDS:
+        value = staged.snapshot.get(name, [])  # `raw_string_args` is left out where there are none
+        if name not in base or value != base[name]:
+            setattr(tool, name, value)
+    if tool.deleted_at is not None:
+        of = tool.package.name if tool.package else None
+        tool.wire_name = free_wire_name(of, tool.export_name or tool.title, tool_id=tool.pk)
+        tool.deleted_at = None
+    if tool.review_status == ReviewStatus.CANDIDATE:
+        tool.review_status = ReviewStatus.APPROVED
+    error = entry.get("error")
+    tool.import_health = Health.BROKEN if error else Health.HEALTHY
+    tool.health_error, tool.last_health_check_at = error, timezone.now()
+    number = staged.number
+    if canonical_digest(snapshot_of(tool)) != staged.digest:
+        tool_publish(tool, author=by, reason=f"Approved version {number} with changes since")
+        return
+    tool.version, tool.quality = number, quality_of(tool)
+    tool.unreviewed_versions = [n for n in tool.unreviewed_versions if n != number]
+    tool.save()

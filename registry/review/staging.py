@@ -1,0 +1,207 @@
+"""Put what would change beside what is live, for a reviewer to decide on."""
+
+from copy import copy
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Max
+from django.utils import timezone
+
+from config.lib.types import JsonObject
+from registry.models import Package, Proposal, Tool, ToolVersion
+from registry.models.package import ReviewStatus
+from registry.models.proposal import Cause, ProposalState
+from registry.models.tool import Visibility
+from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
+from registry.review.rows import tool_put, tools_by_export
+from registry.schemas import canonical_digest
+from registry.selectors import BLOCKED
+from registry.services import tool_delete
+from registry.specs import snapshot_of
+
+REFUSED = (ProposalState.REJECTED, ProposalState.QUARANTINED)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Draft:
+    """One tool as it would be; `row` is unsaved."""
+
+    known: Tool | None
+    row: Tool
+    found: FoundTool
+
+    @property
+    def is_new(self) -> bool:
+        """Say whether nothing of it is live: its own row can hold what is proposed."""
+        known = self.known
+        return (
+            known is None
+            or known.deleted_at is not None
+            or known.review_status == ReviewStatus.CANDIDATE
+        )
+
+
+@transaction.atomic
+def package_propose(
+    package: Package, found: FoundPackage, *, by: User | None, cause: Cause, reason: str = ""
+) -> Proposal | None:
+    """Propose what was found of an approved package, whose rows stay as they are.
+
+    Returns the open proposal; the refused one where this very content was rejected or quarantined
+    before (a reviewer's own import opens it again); None where nothing that was approved would
+    change. The caller holds the lock on the package.
+    """
+    proposed = package_with(package, found.values)
+    known = tools_by_export(package)
+    drafts = [_draft(tool, known, proposed) for tool in found.tools]
+    kept = {draft.known.pk for draft in drafts if draft.known}
+    living = [tool for tool in known.values() if tool.deleted_at is None]
+    live = [tool for tool in living if tool.review_status != ReviewStatus.CANDIDATE]
+    before = canonical_digest(pinned(package, live))
+    digest = canonical_digest(pinned(proposed, [draft.row for draft in drafts]))
+    if digest == before:
+        return None
+    present = proposal_open_of(package)
+    if present is not None and present.digest == digest:
+        return present
+    if (refused := _refused(package, digest)) and not _reviews(by):
+        return refused
+    if present is not None:
+        proposal_supersede(present)
+    for tool in living:  # proposed before, and found no more
+        if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
+            tool_delete(tool)
+    told = (reason or f"Proposed {proposed}")[:200]
+    changed = [draft for draft in drafts if _changes(draft, package)]
+    return Proposal.objects.create(
+        package=package,
+        cause=cause,
+        digest=digest,
+        before=package_values(package),
+        after=package_values(proposed),
+        versions=[_stage(draft, proposed, by, told) for draft in changed],
+        removed=[str(tool.pk) for tool in live if tool.pk not in kept],
+        opened_by=by,
+    )
+
+
+@transaction.atomic
+def package_announce(package: Package, *, by: User | None, cause: Cause) -> Proposal | None:
+    """Open the review of a package that is not approved: its rows are what is proposed.
+
+    Returns None where just this was rejected or quarantined. The caller holds the lock.
+    """
+    tools = list(Tool.objects.filter(package=package, deleted_at=None).order_by("export_name"))
+    digest = canonical_digest(pinned(package, tools))
+    present = proposal_open_of(package)
+    if present is not None and present.digest == digest:
+        return present
+    if _refused(package, digest) and not _reviews(by) and package.review_status in BLOCKED:
+        return None
+    if present is not None:
+        proposal_supersede(present)
+    return Proposal.objects.create(
+        package=package,
+        cause=cause,
+        digest=digest,
+        after=package_values(package),
+        versions=[_entry(tool, tool.version, None) for tool in tools],
+        opened_by=by,
+    )
+
+
+def proposal_open_of(package: Package) -> Proposal | None:
+    """Return the open proposal of a package, locked."""
+    return (
+        Proposal.objects.select_for_update()
+        .filter(package=package, state=ProposalState.OPEN)
+        .first()
+    )
+
+
+def proposal_supersede(proposal: Proposal) -> None:
+    """Close a proposal that something newer stands in for."""
+    proposal.state, proposal.decided_at = ProposalState.SUPERSEDED, timezone.now()
+    proposal.save(update_fields=["state", "decided_at"])
+
+
+def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reason: str) -> int:
+    """Keep a snapshot as a version that is not live, and return its number."""
+    digest = canonical_digest(snapshot)
+    stored = Tool.objects.select_for_update().get(pk=tool.pk)
+    versions = ToolVersion.objects.filter(tool_id=tool.pk)
+    waiting = set(stored.unreviewed_versions) - set(stored.blocked_versions)
+    same = versions.filter(digest=digest, number__in=waiting).order_by("-number").first()
+    if same is not None:
+        return same.number
+    number: int = (versions.aggregate(newest=Max("number"))["newest"] or 0) + 1
+    ToolVersion.objects.create(
+        tool_id=tool.pk,
+        number=number,
+        digest=digest,
+        snapshot=snapshot,
+        author=author,
+        reason=reason,
+    )
+    stored.unreviewed_versions = [*stored.unreviewed_versions, number]
+    stored.save(update_fields=["unreviewed_versions", "updated_at"])
+    return number
+
+
+def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draft:
+    tool = known.get(found.export) or known.get(found.known_as)
+    row = copy(tool) if tool else Tool(visibility=Visibility.PUBLIC)
+    row.package, row.export_name = proposed, found.export
+    for name, value in {**({} if tool else found.first), **found.values}.items():
+        setattr(row, name, value)
+    return _Draft(known=tool, row=row, found=found)
+
+
+def _changes(draft: _Draft, package: Package) -> bool:
+    if draft.known is None or draft.is_new:
+        return True
+    draft.known.package = package
+    return canonical_digest(snapshot_of(draft.known)) != canonical_digest(snapshot_of(draft.row))
+
+
+def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> JsonObject:
+    known = draft.known
+    if known is not None and not draft.is_new:
+        number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
+        return _entry(draft.row, number, known.version, draft.found.error)
+    values = {
+        **({} if known else draft.found.first),
+        **draft.found.values,
+        "visibility": Visibility.PUBLIC,
+        "review_status": _status_when_new(known),
+    }
+    name = (proposed.name, draft.found.name or draft.found.export)
+    tool = tool_put(
+        known, proposed, draft.found.export, values, name=name, author=by, reason=reason
+    )
+    return _entry(tool, tool.version, None, draft.found.error)
+
+
+def _status_when_new(known: Tool | None) -> str:
+    """Return how a tool stands that nobody has approved yet; a governor's word about it stays."""
+    stopped = known is not None and known.review_status in BLOCKED
+    return known.review_status if known and stopped else ReviewStatus.CANDIDATE
+
+
+def _entry(
+    tool: Tool, number: int, live: int | None, error: JsonObject | None = None
+) -> JsonObject:
+    entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
+    return {**entry, "error": error} if error else entry
+
+
+def _refused(package: Package, digest: str) -> Proposal | None:
+    """Return the last decision on this very content where it was a refusal."""
+    decided = Proposal.objects.filter(package=package, digest=digest, decided_by__isnull=False)
+    last = decided.order_by("-decided_at").first()
+    return last if last is not None and last.state in REFUSED else None
+
+
+def _reviews(by: User | None) -> bool:
+    return by is not None and by.has_perm("registry.change_package")
