@@ -124,6 +124,7 @@ CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
+    "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
@@ -245,6 +246,9 @@ TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
 """Hosts of the same trust domain, which the caller's own token may be sent to."""
 
 # --- Chat ------------------------------------------------------------------------------------
+# The npm keyword that is looked for from the start; empty: a governor turns it on in the admin.
+SYNC_KEYWORD = os.environ.get("OUTFITTER_SYNC_KEYWORD", "").strip()
+
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
 

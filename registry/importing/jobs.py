@@ -29,7 +29,7 @@ from registry.importing.npm import Imported, Stage
 from registry.importing.openapi_requests import checked_openapi
 from registry.importing.python_requests import PYTHON, canonical_name, checked_python
 from registry.models import ImportJob, Package
-from registry.models.job import JobStatus
+from registry.models.job import JobCause, JobStatus
 from registry.models.package import Ecosystem
 
 logger = logging.getLogger(__name__)
@@ -64,12 +64,13 @@ def import_request(
     settings: JsonObject | None = None,
     user: User | None,
     queued: bool = True,
+    cause: JobCause = JobCause.IMPORT,
 ) -> ImportJob:
     """Ask for the import of a package and return its job; an open one for the same is returned.
 
     `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
     ecosystem asks for; without them those of the package that is here. A job that is not `queued`
-    is left for the caller to run. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
+    is left for the caller to run. What a sync asks for (`cause`) is never applied at once. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
     PackageExists, NotAllowed and PackageNotYours.
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
@@ -82,6 +83,7 @@ def import_request(
         "name": name,
         "version": version,
         "requested_by": user,
+        "cause": cause,
     }
     _end_interrupted(ImportJob.objects.filter(**wanted))
     try:

@@ -16,6 +16,7 @@ from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem, Tier
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.python_options import declared_env, guest_options, package_env, stand_ins
 from registry.review.found import FoundPackage, FoundTool, package_with
@@ -82,7 +83,8 @@ def _save(
         tools=[_found_tool(proposed, tool, description) for tool in usable],
         gone={item.export: item.reason for item in description.unavailable},
     )
-    return Imported(package=package, report=package_bring(package, found, made=made, user=user))
+    report = package_bring(package, found, made=made, user=user, cause=Cause(job.cause))
+    return Imported(package=package, report=report)
 
 
 def _values(

@@ -4,8 +4,10 @@ from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
+from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
+from registry.models.upload import Upload
 
 __all__ = [
     "ApiDocument",
@@ -14,6 +16,10 @@ __all__ = [
     "Invocation",
     "Package",
     "Proposal",
+    "SyncEntry",
+    "SyncFeed",
+    "SyncRun",
     "Tool",
     "ToolVersion",
+    "Upload",
 ]

@@ -28,7 +28,7 @@ CLIENT_SECONDS = 15.0
 MAX_ANSWER_BYTES = 24 * MB
 LONGEST_WAIT = 24 * 3600
 """Seconds; a registry that asks for more patience is asked again after a day."""
-MAX_PAGE = 250
+MAX_PAGE = 2000
 MOST_KEYWORDS = 100
 ABBREVIATED = "application/vnd.npm.install-v1+json; q=1.0, application/json; q=0.8"
 NOT_FOUND, TOO_MANY, UNAVAILABLE = 404, 429, 503
