@@ -245,10 +245,11 @@ OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
 TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
 """Hosts of the same trust domain, which the caller's own token may be sent to."""
 
-# --- Chat ------------------------------------------------------------------------------------
-# The npm keyword that is looked for from the start; empty: a governor turns it on in the admin.
+# --- Package registries ----------------------------------------------------------------------
 SYNC_KEYWORD = os.environ.get("OUTFITTER_SYNC_KEYWORD", "").strip()
+"""The npm keyword that is looked for from the start; empty: until a governor turns it on."""
 
+# --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
 

@@ -299,6 +299,12 @@ class VersionNotFound(PackageNotFound):
     code = "version_not_found"
 
 
+class VersionTooNew(ToolUnavailable):
+    """The version was published so lately that the client does not install it yet."""
+
+    code = "version_too_new"
+
+
 class InvalidPackage(ToolUnavailable):
     """This is not the name or version of a package."""
 

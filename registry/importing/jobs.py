@@ -70,7 +70,9 @@ def import_request(
 
     `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
     ecosystem asks for; without them those of the package that is here. A job that is not `queued`
-    is left for the caller to run. What a sync asks for (`cause`) is never applied at once. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
+    is left for the caller to run. What a sync asks for (`cause`) is never applied at once.
+
+    Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
     PackageExists, NotAllowed and PackageNotYours.
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()

@@ -2,7 +2,11 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
+from django.utils import timezone
 from packaging.version import InvalidVersion, Version
 
 from registry.importing.sync.sources import Found
@@ -18,6 +22,9 @@ PASSING = frozenset(
     }
 )
 """Errors of an import that say nothing of the package: it is tried again."""
+
+RIPENING = timedelta(hours=6)
+"""When to try again a version that is too new to be installed."""
 
 TAMPERED = "The registry states another integrity for this version than the one imported here."
 
@@ -65,7 +72,7 @@ def judge(page: Iterable[Found]) -> list[Judged]:
 def _judged(
     found: Found,
     package: Package | None,
-    proposed: set[tuple[object, object]],
+    proposed: set[tuple[UUID, Any]],
     entries: list[SyncEntry],
 ) -> Judged:
     if found.error or not found.version:
@@ -127,8 +134,12 @@ def _dealt_with(entry: SyncEntry, found: Found) -> bool:
     if found.integrity and entry.integrity and found.integrity != entry.integrity:
         return False
     job = entry.job
-    failed = job is not None and job.status == JobStatus.FAILED
-    return not (failed and job and (job.error or {}).get("code") in PASSING)
+    if job is None or job.status != JobStatus.FAILED:
+        return True
+    code = (job.error or {}).get("code")
+    if code == "version_too_new":
+        return entry.created_at > timezone.now() - RIPENING
+    return code not in PASSING
 
 
 def _told(entries: list[SyncEntry], version: str, integrity: str) -> bool:

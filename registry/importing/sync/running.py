@@ -153,7 +153,7 @@ def _entries(run: SyncRun, judged: Sequence[Judged]) -> list[SyncEntry]:
             version=item.found.version,
             previous=item.previous,
             integrity=item.found.integrity,
-            state=item.state,
+            state=item.state or EntryState.NOTED,
             message=storable(item.message)[:600],
         )
         for item in judged

@@ -17,7 +17,8 @@ def verdaccio(tmp_path_factory):
 def npm_service(verdaccio):
     """A sandbox service that installs from the registry, and asks it."""
     with open_folder() as folder:
-        (folder / "npmrc").write_text(verdaccio.npmrc.read_text())
+        # What is younger than a day is not installed otherwise.
+        (folder / "npmrc").write_text(f"{verdaccio.npmrc.read_text()}min-release-age=0\n")
         settings = {"NPM_CONFIG_USERCONFIG": str(folder / "npmrc"), "NPM_CONFIG_REGISTRY": ""}
         with running_service(settings) as service:
             yield service

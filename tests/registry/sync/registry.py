@@ -72,6 +72,7 @@ class Verdaccio:
         command = ["npm", "--userconfig", str(self.npmrc), "--cache", str(self.folder / "cache")]
         done = subprocess.run(
             [*command, *arguments],
+            check=False,
             cwd=cwd or self.folder,
             env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
             capture_output=True,
