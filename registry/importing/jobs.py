@@ -28,6 +28,7 @@ from registry.importing.mcp_sources import checked_mcp
 from registry.importing.npm import Imported, Stage
 from registry.importing.openapi_requests import checked_openapi
 from registry.importing.python_requests import PYTHON, canonical_name, checked_python
+from registry.importing.uploads import module_keep, read_module, upload_of
 from registry.models import ImportJob, Package
 from registry.models.job import JobCause, JobStatus
 from registry.models.package import Ecosystem
@@ -41,6 +42,7 @@ IMPORTERS = {
     Ecosystem.OPENAPI: "registry.importing.openapi_import.openapi_import",
     Ecosystem.PYPI: "registry.importing.python.python_import",
     Ecosystem.LOCAL: "registry.importing.python.python_import",
+    Ecosystem.UPLOAD: "registry.importing.python.python_import",
 }
 """Ecosystem → dotted path of `(job, stage) → Imported`, imported at its first use."""
 
@@ -77,6 +79,8 @@ def import_request(
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
+    if ecosystem == Ecosystem.UPLOAD:
+        version = upload_of(name, version, package, user).digest
     settings = _checked(ecosystem, name, version, storable(settings), package, user)
     if package is not None:
         require_may_change(package, user)
@@ -98,6 +102,35 @@ def import_request(
     if queued:
         transaction.on_commit(lambda: _enqueue(job))
     return job
+
+
+def upload_request(
+    content: bytes,
+    *,
+    filename: str,
+    name: str = "",
+    settings: JsonObject | None = None,
+    user: User | None,
+    queued: bool = True,
+) -> ImportJob:
+    """Keep an uploaded module and ask for its import; see `read_module` and `import_request`.
+
+    Raises InvalidUpload, PackageNotYours and InvalidInput; then nothing is kept.
+    """
+    module = read_module(content, filename, name.strip())
+    with transaction.atomic():
+        package = Package.objects.filter(ecosystem=Ecosystem.UPLOAD, name=module.name).first()
+        if package is not None:
+            require_may_change(package, user)
+        upload = module_keep(module, filename=filename, user=user)
+        return import_request(
+            ecosystem=Ecosystem.UPLOAD,
+            name=upload.name,
+            version=upload.digest,
+            settings=settings,
+            user=user,
+            queued=queued,
+        )
 
 
 def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:

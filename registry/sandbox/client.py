@@ -89,6 +89,10 @@ class LocalSandbox:
         )
         return RegistryPage(packages=packages, total=found["total"])
 
+    def put(self, *, digest: str, files: Mapping[str, str]) -> None:
+        """Send a module that is built next; see `Sandbox.put`."""
+        self._ask("put", {"digest": digest, "files": dict(files)}, seconds=SEARCH_SECONDS)
+
     def newest(self, *, ecosystem: str, name: str, current: str = "") -> NewestVersion:
         """Look up a package's newest version; see `Sandbox.newest`."""
         params = {"ecosystem": ecosystem, "name": name, "current": current}

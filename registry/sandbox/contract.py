@@ -182,6 +182,10 @@ class Sandbox(Protocol):
         """Search the registry that builds install from; one page of at most 250 packages."""
         ...
 
+    def put(self, *, digest: str, files: Mapping[str, str]) -> None:
+        """Send the files of an uploaded module, path → base64; its build names the digest."""
+        ...
+
     def newest(self, *, ecosystem: str, name: str, current: str = "") -> NewestVersion:
         """Look up the newest version of a package, and how the `current` one stands now."""
         ...

@@ -15,7 +15,7 @@ from typing import Any
 from registry.sandbox.service import calls
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_ARTIFACT_BYTES, MB, MIN_FREE_BYTES
-from registry.sandbox.service.recipes import Index, Recipe, Resolved, Searchable, no_space
+from registry.sandbox.service.recipes import Fed, Index, Recipe, Resolved, Searchable, no_space
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.store import make_read_only, remove_tree, size_of, tidy_cache
 
@@ -83,6 +83,13 @@ class Builder:
             message = f'The registry of "{ecosystem}" cannot be searched.'
             raise ServiceError("registry_no_search", message, "Import packages by their names.")
         return await recipe.search(query, offset, size)
+
+    async def put(self, ecosystem: str, digest: str, files: Mapping[str, Any]) -> None:
+        """Keep what is to be built next."""
+        recipe = self._recipe(ecosystem)
+        if not isinstance(recipe, Fed):
+            raise ServiceError("invalid_package", f'Packages of "{ecosystem}" are not uploaded.')
+        await asyncio.to_thread(recipe.put, digest, files)
 
     async def newest(
         self, runtime: Runtime, ecosystem: str, name: str, current: str

@@ -137,6 +137,11 @@ class Engine:
         offset, size = int(number(params, "offset", 0)), int(number(params, "size", 20))
         return await self._builder.search(text(params, "ecosystem"), query, offset, size)
 
+    async def put(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Keep a module, `{digest, files: {path: base64}}`, for its build."""
+        await self._builder.put("upload", text(params, "digest"), object_(params, "files"))
+        return {}
+
     async def newest(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Look up the newest version of `{ecosystem, name, current}`."""
         ecosystem, name = text(params, "ecosystem"), text(params, "name")

@@ -1,6 +1,7 @@
 """How the packages of one ecosystem become the content of an artifact."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -51,6 +52,14 @@ class Index(Protocol):
         self, runtime: Runtime, folder: Path, name: str, current: str
     ) -> dict[str, Any]:
         """Return `{newest, current}`, each `{version, integrity, deprecated, install_scripts}`."""
+
+
+@runtime_checkable
+class Fed(Protocol):
+    """A recipe whose packages are sent to the service before they are built."""
+
+    def put(self, digest: str, files: Mapping[str, Any]) -> None:
+        """Keep files, path → base64, under their digest until they are built."""
 
 
 @runtime_checkable

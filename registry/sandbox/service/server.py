@@ -67,6 +67,7 @@ class Server:
             "build": engine.build,
             "search": engine.search,
             "newest": engine.newest,
+            "put": engine.put,
             "describe": engine.describe,
             "call": engine.call,
             "forget": engine.forget,
