@@ -11,6 +11,7 @@ from registry.views import (
     packages,
     sandbox,
     tools,
+    uploads,
 )
 
 app_name = "registry"
@@ -29,6 +30,7 @@ urlpatterns = [
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/import/mcp/", mcp.mcp_import, name="mcp_import"),
+    path("packages/import/upload/", uploads.package_upload, name="package_upload"),
     path("packages/validate/", manifests.manifest_validate, name="manifest_validate"),
     path("packages/import/openapi/", openapi.openapi_document, name="openapi_document"),
     path(

@@ -1,9 +1,10 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, tools
+from registry.api import invocations, manifests, packages, tools, uploads
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
+    path("packages/upload/", uploads.PackageUploadView.as_view()),
     path("packages/validate/", manifests.ManifestValidateView.as_view()),
     path("packages/<uuid:package_id>/", packages.PackageView.as_view()),
     path("packages/<uuid:package_id>/repair/", packages.PackageRepairView.as_view()),

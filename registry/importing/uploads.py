@@ -32,7 +32,9 @@ SUFFIXES = (".py", ".zip", ".whl")
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _PART = re.compile(r"\w[\w.+ -]{0,99}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
-_LEFT_OUT = re.compile(r"(^|/)(__pycache__|__MACOSX|\.[^/]*)(/|$)|\.py[co]$|(^|/)[^/]+\.egg-info/")
+_LEFT_OUT = re.compile(
+    r"(^|/)(__pycache__|__MACOSX|\.[^./\\][^/]*)(/|$)|\.py[co]$|(^|/)[^/]+\.egg-info/"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

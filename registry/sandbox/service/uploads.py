@@ -51,6 +51,9 @@ class UploadRecipe:
 
     async def resolve(self, runtime: Runtime, folder: Path, name: str, version: str) -> Resolved:
         """Copy the module, and lock what it requires."""
+        if not (self._folder / version).is_dir():
+            message = "The uploaded module is not in the sandbox service any more."
+            raise ServiceError("artifact_missing", message, "Import it again.")
         return await self._local(version).resolve(runtime, folder, name, "")
 
     async def install(self, runtime: Runtime, folder: Path, name: str) -> None:
@@ -80,9 +83,9 @@ class UploadRecipe:
                 target.write_bytes(content)
             if not (self._folder / digest).exists():
                 fresh.rename(self._folder / digest)
-        except FileExistsError:
-            pass  # the same was sent twice at the same time
         except OSError as error:
+            if (self._folder / digest).exists():
+                return  # the same was sent twice at the same time
             message = f"The module cannot be kept: {error.strerror or 'no room'}."
             raise ServiceError(
                 "build_failed", message, "See that no file is a folder too."
