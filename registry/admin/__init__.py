@@ -1,5 +1,5 @@
 """Govern packages, tools and what was called, in the Django admin."""
 
-from registry.admin import packages, records, tools
+from registry.admin import packages, records, sync, tools
 
-__all__ = ["packages", "records", "tools"]
+__all__ = ["packages", "records", "sync", "tools"]

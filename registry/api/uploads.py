@@ -1,7 +1,7 @@
 """`/api/v1/packages/upload/`."""
 
 import json
-from typing import Any, ClassVar
+from typing import Any
 
 from drf_spectacular.utils import extend_schema
 from rest_framework import serializers, status
@@ -54,8 +54,8 @@ class PackageUploadSerializer(serializers.Serializer[Any]):
 class PackageUploadView(APIView):
     """Python modules that are uploaded."""
 
-    required_scopes: ClassVar = {"POST": "tools:write"}
-    parser_classes: ClassVar = [MultiPartParser]
+    required_scopes = {"POST": "tools:write"}
+    parser_classes = (MultiPartParser,)
 
     @extend_schema(
         request={"multipart/form-data": PackageUploadSerializer},

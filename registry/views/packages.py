@@ -20,6 +20,7 @@ from registry.importing.python import NOT_OFFERED
 from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
+from registry.importing.sync.selectors import sees_sync
 from registry.mcp_forms import McpImportForm
 from registry.models import Package
 from registry.models.job import OPEN
@@ -179,6 +180,7 @@ def package_list_page(
         "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "openapi_form": openapi_form or OpenApiDocumentForm(label_suffix="", prefix="openapi"),
         "upload_form": upload_form or UploadForm(),
+        "sees_sync": sees_sync(request.user),
         "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],

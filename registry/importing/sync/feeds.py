@@ -37,11 +37,20 @@ def feeds_ensure() -> None:
     )
 
 
+def require_keyword(keyword: str) -> None:
+    """Raise ValueError, with words for people, for what cannot be a keyword of npm's."""
+    if not _KEYWORD.fullmatch(keyword):
+        raise ValueError(f"“{keyword[:80]}” is not a keyword: use one word, such as tpmjs.")
+
+
 def feed_named(keyword: str) -> SyncFeed:
     """Return the feed of a keyword, or with none the one of what is here; made where it is not."""
     kind = SyncKind.KEYWORD if keyword else SyncKind.KNOWN
-    if keyword and not _KEYWORD.fullmatch(keyword):
-        raise InvalidInput(f"“{keyword[:80]}” is not a keyword.", "Use one word, such as tpmjs.")
+    if keyword:
+        try:
+            require_keyword(keyword)
+        except ValueError as error:
+            raise InvalidInput(str(error)) from error
     return SyncFeed.objects.get_or_create(kind=kind, keyword=keyword)[0]
 
 

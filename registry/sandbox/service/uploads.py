@@ -2,6 +2,8 @@
 
 import base64
 import binascii
+import contextlib
+import os
 import re
 import shutil
 import tempfile
@@ -81,7 +83,9 @@ class UploadRecipe:
                 target = fresh / path
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-            if not (self._folder / digest).exists():
+            if (self._folder / digest).exists():
+                os.utime(self._folder / digest)  # it is wanted again
+            else:
                 fresh.rename(self._folder / digest)
         except OSError as error:
             if (self._folder / digest).exists():
@@ -99,8 +103,9 @@ class UploadRecipe:
     def _tidy(self) -> None:
         limit = time.time() - KEPT_SECONDS
         for path in self._folder.iterdir():
-            if path.stat().st_mtime < limit:
-                remove_tree(path)
+            with contextlib.suppress(FileNotFoundError):
+                if path.stat().st_mtime < limit:
+                    remove_tree(path)
 
 
 def _path(path: str) -> str:
