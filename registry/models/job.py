@@ -73,10 +73,10 @@ class ImportJob(models.Model):
         ]
         indexes = [models.Index(fields=["-created_at"], name="import_job_time")]
 
+    def __str__(self) -> str:
+        return f"{self.ecosystem}:{self.name}"
+
     @property
     def shown_version(self) -> str:
         """The version as people read it: of an upload's digest the beginning."""
         return self.version[:12] if self.ecosystem == Ecosystem.UPLOAD else self.version
-
-    def __str__(self) -> str:
-        return f"{self.ecosystem}:{self.name}"
