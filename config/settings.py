@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "agents",
     "sequences",
     "chat",
-    "django.contrib.admin",
+    "config.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -126,6 +126,7 @@ CELERY_BEAT_SCHEDULE = {
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
     "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
+    "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 

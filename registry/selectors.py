@@ -23,31 +23,58 @@ CALLS_READ = 50
 
 BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 
+_STOPPED = Q(review_status__in=BLOCKED) | Q(
+    package__review_status__in=BLOCKED, package__isnull=False
+)
+
+
+def approved() -> Q:
+    """Return the condition that review lets everybody use a public tool."""
+    return Q(review_status=ReviewStatus.APPROVED) & (
+        Q(package=None) | Q(package__review_status=ReviewStatus.APPROVED)
+    )
+
 
 def tools_visible_to(user: User) -> QuerySet[Tool]:
     """Return the tools a person may see: own, shared by a team, public and approved.
 
-    Who added a package sees its tools before it is approved, to try them.
+    Who added a package sees its tools before it is approved, and a reviewer sees every public
+    tool, to try them.
     """
-    approved = Q(review_status=ReviewStatus.APPROVED) & (
-        Q(package=None) | Q(package__review_status=ReviewStatus.APPROVED)
-    )
-    return (
-        Tool.objects.filter(deleted_at=None)
-        .filter(
-            Q(owner=user)
-            | Q(package__added_by=user)
-            | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
-            | (Q(visibility=Visibility.PUBLIC) & approved)
-        )
-        .select_related("package", "owner", "team")
-    )
+    seen = _open_to(user)
+    if user.has_perm("registry.change_package"):
+        seen |= Q(visibility=Visibility.PUBLIC)
+    return _living().filter(seen)
+
+
+def is_made_by(user: User, tool: Tool) -> bool:
+    """Say whether the tool, or its package, is this person's own."""
+    return user.pk in (tool.owner_id, tool.package.added_by_id if tool.package else None)
 
 
 def tools_usable_by(user: User) -> QuerySet[Tool]:
-    """Return the visible tools that review has not stopped."""
-    return tools_visible_to(user).exclude(
-        Q(review_status__in=BLOCKED) | Q(package__review_status__in=BLOCKED, package__isnull=False)
+    """Return the tools that a person may link and be given: those of `tools_visible_to` that
+    review has not stopped, of which a reviewer has no more than anybody else."""
+    return _living().filter(_open_to(user)).exclude(_STOPPED)
+
+
+def tools_triable_by(user: User) -> QuerySet[Tool]:
+    """Return the tools that a person may call directly: a reviewer, what waits for review too."""
+    return tools_visible_to(user).exclude(_STOPPED)
+
+
+def _living() -> QuerySet[Tool]:
+    return Tool.objects.filter(deleted_at=None).select_related(
+        "package", "owner", "team", "successor"
+    )
+
+
+def _open_to(user: User) -> Q:
+    return (
+        Q(owner=user)
+        | Q(package__added_by=user)
+        | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
+        | (Q(visibility=Visibility.PUBLIC) & approved())
     )
 
 
@@ -69,6 +96,7 @@ class Standing(NamedTuple):
     execution_health: str
     required_scopes: list[str]
     unreviewed_versions: list[int]
+    blocked_versions: list[int]
     allowed_hosts: list[str] | None
 
     def usable_by(self, user: User) -> bool:
@@ -80,6 +108,14 @@ class Standing(NamedTuple):
         if self.visibility == Visibility.PUBLIC:
             return self._is_approved
         return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
+    def triable_by(self, user: User) -> bool:
+        """Say what `tools_triable_by` says, for this one tool."""
+        if self.usable_by(user):
+            return True
+        if self.review_status in BLOCKED or self.package_review in BLOCKED:
+            return False
+        return self.visibility == Visibility.PUBLIC and user.has_perm("registry.change_package")
 
     def is_made_by(self, user: User) -> bool:
         """Say whether the tool, or its package, is this person's own."""
@@ -132,6 +168,7 @@ def _standing_sql() -> str:
             "execution_health",
             "required_scopes",
             "unreviewed_versions",
+            "blocked_versions",
             "package__allowed_hosts",
         )
     )

@@ -14,8 +14,12 @@ from registry.importing.sync.dispatch import entries_import
 from registry.importing.sync.running import due_sync
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
+from registry.usage.rolling import usage_roll_up
 
 logger = logging.getLogger(__name__)
+
+CALLS_A_ROUND = 200_000
+"""Calls that one roll-up adds, so that a worker is free again within a minute."""
 
 
 @shared_task(name=TASK)
@@ -53,3 +57,9 @@ def sync_packages() -> None:
     """Look registries through for new packages and versions, and import a few of them."""
     due_sync()
     entries_import()
+
+
+@shared_task(name="registry.roll_up_usage")
+def roll_up_usage() -> None:
+    """Add the calls that wait to the sums of use, until none is left or the round is over."""
+    usage_roll_up(most=CALLS_A_ROUND)

@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    deprecation,
     invocations,
     manifests,
     mcp,
@@ -9,10 +10,12 @@ from registry.views import (
     network,
     openapi,
     packages,
+    reviews,
     sandbox,
     sync,
     tools,
     uploads,
+    versions,
 )
 
 app_name = "registry"
@@ -23,6 +26,15 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/delete", api_tools.api_tool_delete, name="api_tool_delete"),
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path(
+        "tools/<uuid:tool_id>/deprecation/", deprecation.tool_deprecation, name="tool_deprecation"
+    ),
+    path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),
+    path(
+        "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",
+        versions.version_diff,
+        name="version_diff",
+    ),
     path(
         "invocations/<uuid:invocation_id>/",
         invocations.invocation_detail,
@@ -51,6 +63,15 @@ urlpatterns = [
     path("packages/<uuid:package_id>/check/", mending.package_check, name="package_check"),
     path(
         "packages/<uuid:package_id>/settings/", packages.package_settings, name="package_settings"
+    ),
+    *(
+        path(
+            f"proposals/<uuid:proposal_id>/{decision}/",
+            reviews.proposal_decide,
+            {"decision": decision},
+            name=f"proposal_{decision}",
+        )
+        for decision in ("approve", "reject", "quarantine")
     ),
     path("jobs/<uuid:job_id>/", packages.job_detail, name="job_detail"),
     path("jobs/<uuid:job_id>/again/", packages.job_again, name="job_again"),

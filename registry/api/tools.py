@@ -23,11 +23,13 @@ from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
 from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
+from registry.history import tool_with_history, versions_seen_by
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.needs import tell_needs
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
+from registry.review.drafts import draft_of
 from registry.saved_files import FILES
 from registry.search.service import SearchAnswer, search
 
@@ -91,8 +93,10 @@ class ToolView(APIView):
 
     @extend_schema(operation_id="tools_retrieve", responses=shapes.ToolDetailSerializer)
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
-        """Show a tool."""
+        """Show a tool; your own as you edit it, which may be a version that waits for review."""
         tool = selectors.tool_visible_to(request.user, tool_id)
+        if tool.owner_id == request.user.pk and tool.package_id is None:
+            tool = draft_of(tool)
         tell_needs([tool], request.user)
         return Response(shapes.ToolDetailSerializer(tool).data)
 
@@ -193,7 +197,7 @@ class ToolVersionsView(APIView):
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """List the versions of a tool, the newest first."""
         pages = VersionPages()
-        versions = selectors.versions_of(selectors.tool_visible_to(request.user, tool_id))
+        versions = versions_seen_by(request.user, tool_with_history(request.user, tool_id))
         page = pages.paginate_queryset(versions, request, view=self)
         return pages.get_paginated_response(shapes.VersionSerializer(page, many=True).data)
 

@@ -1,6 +1,15 @@
 from django.urls import path
 
-from registry.api import invocations, manifests, packages, tools, uploads
+from registry.api import (
+    deprecation,
+    invocations,
+    manifests,
+    packages,
+    proposals,
+    tools,
+    uploads,
+    versions,
+)
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
@@ -11,12 +20,22 @@ urlpatterns = [
     path("packages/<uuid:package_id>/check/", packages.PackageCheckView.as_view()),
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
+    path("proposals/", proposals.ProposalListView.as_view()),
+    path("proposals/<uuid:proposal_id>/", proposals.ProposalView.as_view()),
+    path("proposals/<uuid:proposal_id>/approve/", proposals.ProposalApproveView.as_view()),
+    path("proposals/<uuid:proposal_id>/reject/", proposals.ProposalRejectView.as_view()),
+    path("proposals/<uuid:proposal_id>/quarantine/", proposals.ProposalQuarantineView.as_view()),
     path("invocations/<uuid:invocation_id>/", invocations.InvocationView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
+    path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
+    path(
+        "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",
+        versions.VersionDiffView.as_view(),
+    ),
     path(
         "tools/<uuid:tool_id>/versions/<int:number>/restore/",
         tools.VersionRestoreView.as_view(),

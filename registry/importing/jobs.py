@@ -32,6 +32,7 @@ from registry.importing.uploads import module_keep, read_module, upload_of
 from registry.models import ImportJob, Package
 from registry.models.job import JobCause, JobStatus
 from registry.models.package import Ecosystem
+from registry.review.proposed import package_as_proposed
 
 logger = logging.getLogger(__name__)
 
@@ -79,9 +80,10 @@ def import_request(
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
+    present = package_as_proposed(package) if package else None
     if ecosystem == Ecosystem.UPLOAD:
-        version = upload_of(name, version, package, user).digest
-    settings = _checked(ecosystem, name, version, storable(settings), package, user)
+        version = upload_of(name, version, present, user).digest
+    settings = _checked(ecosystem, name, version, storable(settings), present, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {

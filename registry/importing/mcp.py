@@ -131,19 +131,20 @@ def _values(
     """Return the requester's own values; at the command line those of the environment.
 
     A server that somebody else brought, and that nobody has approved, is given none: it names the
-    variables, and may name any.
+    variables, and may name any. So do the variables that only wait for approval.
     """
-    if package is not None and not _may_be_given_keys(package, user):
-        return {}
+    if package is not None and not _is_own(package, user):
+        approved = package.review_status == ReviewStatus.APPROVED
+        known = {variable["name"] for variable in package.env} if approved else set()
+        variables = [variable for variable in variables if variable["name"] in known]
     if user is not None:
         return own_values(user, variables)
     names = [variable["name"] for variable in variables]
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def _may_be_given_keys(package: Package, user: User | None) -> bool:
-    own = package.added_by_id in (None, user.pk if user else None)
-    return own or package.review_status == ReviewStatus.APPROVED
+def _is_own(package: Package, user: User | None) -> bool:
+    return package.added_by_id in (None, user.pk if user else None)
 
 
 @transaction.atomic

@@ -22,6 +22,7 @@ from registry.models.package import Ecosystem
 from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.review.found import FoundPackage, FoundTool, package_with
+from registry.review.proposed import package_as_proposed
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, DescriptionProblem
 
@@ -70,6 +71,7 @@ def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None
     Raises PackageNotYours, CannotBind and what the sandbox raises.
     """
     require_may_change(package, user)
+    package = package_as_proposed(package)
     description = _nameable(sandbox().describe(artifact=package.artifact))
     _check_bindings(package, description, bindings)
     artifact = Artifact(
@@ -150,7 +152,7 @@ def _found(
     package: Package, artifact: Artifact, description: Description, bindings: Mapping[str, str]
 ) -> FoundPackage:
     manifest = read_manifest(artifact.manifest)
-    settings = package.settings
+    settings = package_as_proposed(package).settings
     if bindings:
         settings = {**settings, "bindings": {**settings.get("bindings", {}), **bindings}}
     matches = match_tools(manifest.tools, description.tools, settings.get("bindings"))

@@ -13,7 +13,7 @@ from registry.importing.access import require_may_change
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause, ProposalState
-from registry.models.tool import Health, Visibility
+from registry.models.tool import ExecutionHealth, Health, Visibility
 from registry.review.found import FoundPackage, FoundTool
 from registry.review.rows import tool_put, tools_by_export, tools_retire
 from registry.review.staging import (
@@ -51,7 +51,7 @@ def package_bring(
         if package.added_by is None and user is not None:  # one that the operator imported
             package.added_by = user
             package.save(update_fields=["added_by", "updated_at"])
-    applies = user is None and cause == Cause.IMPORT
+    applies = user is None and cause in (Cause.IMPORT, Cause.EDIT)
     if package.review_status == ReviewStatus.APPROVED and not made and not applies:
         proposal = package_propose(package, found, by=user, cause=cause, reason=reason)
         if proposal is not None:
@@ -84,6 +84,8 @@ def _write_tool(
     before = tool.version if tool and tool.deleted_at is None else 0
     values = {**({} if tool else found.first), **found.values, **_health(found)}
     values["visibility"] = Visibility.PUBLIC
+    if tool and tool.execution_health == ExecutionHealth.NEEDS_KEY:  # it may read more now
+        values |= {"execution_health": ExecutionHealth.UNKNOWN, "health_error": found.error}
     if tool is None or tool.review_status == ReviewStatus.CANDIDATE:
         # Its package's review decides, until a governor stops this one tool.
         values["review_status"] = ReviewStatus.APPROVED
@@ -127,6 +129,8 @@ def _told(entry: JsonObject, found: FoundTool, proposal: Proposal) -> JsonObject
 
 
 def _health(found: FoundTool) -> JsonObject:
+    if not found.is_checked:
+        return {}
     return {
         "import_health": Health.BROKEN if found.error else Health.HEALTHY,
         "health_error": found.error,

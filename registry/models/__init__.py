@@ -1,5 +1,6 @@
 from registry.models.api_document import ApiDocument
 from registry.models.check_schedule import CheckSchedule
+from registry.models.health_change import HealthChange, QualityDue
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
@@ -8,18 +9,34 @@ from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
 from registry.models.upload import Upload
+from registry.models.usage import (
+    ErrorUsage,
+    PersonUsageDay,
+    SiteUsage,
+    ToolUsage,
+    ToolUsageDay,
+    UsagePending,
+)
 
 __all__ = [
     "ApiDocument",
     "CheckSchedule",
+    "ErrorUsage",
+    "HealthChange",
     "ImportJob",
     "Invocation",
     "Package",
+    "PersonUsageDay",
     "Proposal",
+    "QualityDue",
+    "SiteUsage",
     "SyncEntry",
     "SyncFeed",
     "SyncRun",
     "Tool",
+    "ToolUsage",
+    "ToolUsageDay",
     "ToolVersion",
     "Upload",
+    "UsagePending",
 ]

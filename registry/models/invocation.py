@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 
 from registry.models.tool import Tool
-from registry.models.triggers import append_only
+from registry.models.triggers import append_only, keeps_pending
 
 
 class Caller(models.TextChoices):
@@ -87,7 +87,7 @@ class Invocation(models.Model):
                 condition=models.Q(parent_id__isnull=False),
             ),
         ]
-        triggers = [append_only("invocation_append_only")]
+        triggers = [append_only("invocation_append_only"), keeps_pending()]
 
     def __str__(self) -> str:
         return f"{self.tool_id} {self.outcome}"

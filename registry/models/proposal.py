@@ -113,6 +113,11 @@ class Proposal(models.Model):
             models.Index(fields=["state", "-opened_at"], name="proposal_queue"),
             models.Index(fields=["package", "-opened_at"], name="proposal_package_time"),
             models.Index(fields=["tool", "-opened_at"], name="proposal_tool_time"),
+            models.Index(
+                fields=["-decided_at"],
+                name="proposal_decided",
+                condition=models.Q(decided_at__isnull=False),
+            ),
         ]
         triggers = [
             pgtrigger.Protect(

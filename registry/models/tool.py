@@ -10,7 +10,7 @@ from django.db import models
 
 from registry.models.health import ExecutionHealth, Fares, Health, HealthState
 from registry.models.package import Package, ReviewStatus
-from registry.models.triggers import notify_change
+from registry.models.triggers import keeps_health_history, notify_change
 
 __all__ = [
     "DEFINED",
@@ -135,6 +135,9 @@ class Tool(Fares):
     needs: tuple[str, ...] = ()
     """Variables that the reader has not set; told by `registry.needs`, never stored."""
 
+    live_version: int = 0
+    """Of a copy that says what another version was, the live one (`registry.review.drafts`)."""
+
     class Meta:
         constraints = [
             *Fares.CONSTRAINTS,
@@ -201,8 +204,24 @@ class Tool(Fares):
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category"], name="tool_category"),
+            models.Index(
+                fields=["wire_name"],
+                name="tool_broken",
+                condition=models.Q(import_health=Health.BROKEN)
+                | models.Q(execution_health=ExecutionHealth.BROKEN),
+            ),
+            models.Index(
+                fields=["-stopped_at"],
+                name="tool_stopped",
+                condition=models.Q(stopped_at__isnull=False),
+            ),
+            models.Index(
+                fields=["deprecated_on"],
+                name="tool_deprecated",
+                condition=models.Q(deprecated_on__isnull=False),
+            ),
         ]
-        triggers = [notify_change("tool_changed", "NEW.id::text")]
+        triggers = [notify_change("tool_changed", "NEW.id::text"), keeps_health_history()]
 
     def __str__(self) -> str:
         return self.wire_name

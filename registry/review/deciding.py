@@ -3,18 +3,16 @@
 from collections.abc import Collection
 
 from django.contrib.auth.models import User
-from django.db import transaction
-from django.utils import timezone
+from django.db import IntegrityError, transaction
 
-from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
 from registry.review.adopting import package_adopt, tool_adopt
 from registry.review.errors import FindingsBlock, ProposalDecided
-from registry.services import package_review, tool_delete, tool_review
+from registry.services import package_review, proposal_block, proposal_close, tool_review
 
-LONGEST_REASON = 500
 BLOCKING = "block"
 """Severity of a finding that has to be accepted by name."""
 
@@ -34,6 +32,18 @@ def proposal_approve(
         raise FindingsBlock(
             f"The scans found {', '.join(lacking)} in what is proposed.", codes=lacking
         )
+    proposal_close(proposal, ProposalState.APPROVED, by=by, reason=reason)
+    try:
+        with transaction.atomic():
+            _adopt(proposal, by)
+    except IntegrityError:
+        raise Conflict(
+            "Somebody has just taken the name of one of the tools.", "Approve it again."
+        ) from None
+    return proposal
+
+
+def _adopt(proposal: Proposal, by: User) -> None:
     if proposal.package is not None:
         package_adopt(proposal.package, proposal, by=by)
         package_review(proposal.package, status=ReviewStatus.APPROVED)
@@ -41,7 +51,6 @@ def proposal_approve(
         for entry in proposal.versions:
             tool_adopt(proposal.tool, entry, by=by)
         tool_review(proposal.tool, status=ReviewStatus.APPROVED)
-    return _close(proposal, ProposalState.APPROVED, by, reason)
 
 
 def proposal_reject(proposal: Proposal, *, by: User, reason: str) -> Proposal:
@@ -70,24 +79,15 @@ def _refuse(proposal: Proposal, state: ProposalState, by: User, reason: str) -> 
     proposal = _locked(proposal, by)
     if not reason.strip():
         raise InvalidInput("Say why; whoever proposed it reads this.", "Send a reason.")
+    proposal_close(proposal, state, by=by, reason=reason)
     status = ReviewStatus(state.value)
     if proposal.package is not None and proposal.package.review_status != ReviewStatus.APPROVED:
         package_review(proposal.package, status=status)
     elif proposal.tool is not None and proposal.tool.review_status != ReviewStatus.APPROVED:
         tool_review(proposal.tool, status=status)
     else:
-        _block(proposal)
-    return _close(proposal, state, by, reason)
-
-
-def _block(proposal: Proposal) -> None:
-    """Let nobody call what was staged beside what is live."""
-    for entry in proposal.versions:
-        tool = Tool.objects.select_for_update().get(pk=entry["tool"])
-        tool.blocked_versions = [*tool.blocked_versions, entry["number"]]
-        tool.save(update_fields=["blocked_versions", "updated_at"])
-        if entry["live"] is None:
-            tool_delete(tool)
+        proposal_block(proposal)
+    return proposal
 
 
 def _locked(proposal: Proposal, by: User) -> Proposal:
@@ -111,10 +111,3 @@ def _already(proposal: Proposal) -> str:
         return "Something newer was proposed in its place."
     who = proposal.decided_by.get_username() if proposal.decided_by else "Somebody"
     return f"{who} has {proposal.state} it already."
-
-
-def _close(proposal: Proposal, state: ProposalState, by: User, reason: str) -> Proposal:
-    proposal.state, proposal.decided_by, proposal.decided_at = state, by, timezone.now()
-    proposal.decision_reason = reason.strip()[:LONGEST_REASON]
-    proposal.save(update_fields=["state", "decided_by", "decided_at", "decision_reason"])
-    return proposal

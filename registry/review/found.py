@@ -31,9 +31,10 @@ _SAID_BY_SERVER = ("instructions", "tools", "hosts")
 
 @dataclass(frozen=True, kw_only=True)
 class FoundTool:
-    """One tool: `values` are fields of its row, `error` keeps it from being called.
+    """One tool: `values` are fields of its row.
 
     `first` are fields that are set where it is new, and belong to people afterwards.
+    `error` keeps it from being called; where nobody looked (`is_checked`) its health stays.
     `name` is what its wire name is made of where it is new. `known_as` is the export that it
     stands under here, where that is another one. `note` is told in the report.
     """
@@ -44,6 +45,7 @@ class FoundTool:
     name: str = ""
     known_as: str = ""
     error: JsonObject | None = None
+    is_checked: bool = True
     note: str = ""
 
 
@@ -59,6 +61,11 @@ class FoundPackage:
     tools: Sequence[FoundTool]
     gone: Mapping[str, str] = field(default_factory=dict)
     otherwise_gone: str = ""
+
+
+def as_it_is(tool: Tool) -> FoundTool:
+    """Return a tool of which nothing changes but what its package says."""
+    return FoundTool(export=tool.export_name, values={}, is_checked=False)
 
 
 def package_values(package: Package) -> JsonObject:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max
-from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.models import Package, Proposal, Tool, ToolVersion
@@ -15,9 +14,11 @@ from registry.models.proposal import Cause, ProposalState
 from registry.models.tool import Visibility
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
 from registry.review.rows import tool_put, tools_by_export
+from registry.review.scans import scan
+from registry.review.taken import names_taken
 from registry.schemas import canonical_digest
 from registry.selectors import BLOCKED
-from registry.services import tool_delete
+from registry.services import proposal_close, tool_delete
 from registry.specs import snapshot_of
 
 REFUSED = (ProposalState.REJECTED, ProposalState.QUARANTINED)
@@ -60,10 +61,12 @@ def package_propose(
     live = [tool for tool in living if tool.review_status != ReviewStatus.CANDIDATE]
     before = canonical_digest(pinned(package, live))
     digest = canonical_digest(pinned(proposed, [draft.row for draft in drafts]))
-    if digest == before:
-        return None
     present = proposal_open_of(package)
-    if present is not None and present.digest == digest:
+    if digest == before:
+        if cause == Cause.CHECK and present is not None and present.cause == cause:
+            proposal_supersede(present)  # it offers again what was approved
+        return None
+    if present is not None and (present.digest == digest or _stands_before(present, cause)):
         return present
     if (refused := _refused(package, digest)) and not _reviews(by):
         return refused
@@ -82,6 +85,7 @@ def package_propose(
         after=package_values(proposed),
         versions=[_stage(draft, proposed, by, told) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
+        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
     )
 
@@ -107,23 +111,78 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         digest=digest,
         after=package_values(package),
         versions=[_entry(tool, tool.version, None) for tool in tools],
+        findings=_scanned(None, [], package, tools),
         opened_by=by,
     )
 
 
-def proposal_open_of(package: Package) -> Proposal | None:
-    """Return the open proposal of a package, locked."""
+@transaction.atomic
+def tool_propose(tool: Tool, written: Tool, *, by: User, reason: str) -> Proposal | None:
+    """Propose what its owner made of an approved tool, whose row stays as it is.
+
+    Returns None where it is what is live: a proposal that waited is withdrawn then. What was
+    refused before is kept as a version and opens no second review. The caller holds the lock.
+    """
+    snapshot = snapshot_of(written)
+    digest = canonical_digest(snapshot)
+    present = proposal_open_of(tool)
+    if present is not None and present.digest == digest:
+        return present
+    if present is not None:
+        proposal_supersede(present)
+    if digest == canonical_digest(snapshot_of(tool)):
+        return None
+    if refused := _refused(tool, digest):
+        return refused
+    number = version_stage(tool, snapshot, author=by, reason=reason)
+    return _tool_proposal(tool, written, digest, number, by)
+
+
+@transaction.atomic
+def tool_announce(tool: Tool, *, by: User) -> Proposal | None:
+    """Open the review of a tool that is not approved: its row is what is proposed."""
+    digest = canonical_digest(snapshot_of(tool))
+    present = proposal_open_of(tool)
+    if present is not None and present.digest == digest:
+        return present
+    if present is not None:
+        proposal_supersede(present)
+    return _tool_proposal(None, tool, digest, tool.version, by)
+
+
+def _tool_proposal(
+    live: Tool | None, written: Tool, digest: str, number: int, by: User
+) -> Proposal:
+    entry = {"tool": str(written.pk), "export": "", "number": number}
+    return Proposal.objects.create(
+        tool_id=written.pk,
+        cause=Cause.EDIT,
+        digest=digest,
+        versions=[{**entry, "live": live.version if live else None}],
+        findings=scan(
+            {"package": None, "tools": {live.wire_name: snapshot_of(live)} if live else {}},
+            {"package": None, "tools": {written.wire_name: snapshot_of(written)}},
+        ),
+        opened_by=by,
+    )
+
+
+def proposal_open_of(subject: Package | Tool) -> Proposal | None:
+    """Return the open proposal of a package or a tool, locked."""
     return (
         Proposal.objects.select_for_update()
-        .filter(package=package, state=ProposalState.OPEN)
+        .filter(**_about(subject), state=ProposalState.OPEN)
         .first()
     )
 
 
+def _about(subject: Package | Tool) -> dict[str, Package | Tool]:
+    return {"package": subject} if isinstance(subject, Package) else {"tool": subject}
+
+
 def proposal_supersede(proposal: Proposal) -> None:
     """Close a proposal that something newer stands in for."""
-    proposal.state, proposal.decided_at = ProposalState.SUPERSEDED, timezone.now()
-    proposal.save(update_fields=["state", "decided_at"])
+    proposal_close(proposal, ProposalState.SUPERSEDED, by=None)
 
 
 def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reason: str) -> int:
@@ -149,6 +208,24 @@ def version_stage(tool: Tool, snapshot: JsonObject, *, author: User | None, reas
     return number
 
 
+def _scanned(
+    before: Package | None, live: list[Tool], after: Package, proposed: list[Tool]
+) -> list[JsonObject]:
+    """Return what the scans find in what is proposed."""
+    taken = names_taken([tool.export_name for tool in proposed], but=after)
+    return scan(
+        {"package": package_values(before) if before else None, "tools": _said(before, live)},
+        {"package": package_values(after), "tools": _said(after, proposed)},
+        taken=taken,
+    )
+
+
+def _said(package: Package | None, tools: list[Tool]) -> JsonObject:
+    for tool in tools:
+        tool.package = package
+    return {tool.export_name: snapshot_of(tool) for tool in tools}
+
+
 def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draft:
     tool = known.get(found.export) or known.get(found.known_as)
     row = copy(tool) if tool else Tool(visibility=Visibility.PUBLIC)
@@ -169,7 +246,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     known = draft.known
     if known is not None and not draft.is_new:
         number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
-        return _entry(draft.row, number, known.version, draft.found.error)
+        return _entry(draft.row, number, known.version, draft.found)
     values = {
         **({} if known else draft.found.first),
         **draft.found.values,
@@ -180,7 +257,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     tool = tool_put(
         known, proposed, draft.found.export, values, name=name, author=by, reason=reason
     )
-    return _entry(tool, tool.version, None, draft.found.error)
+    return _entry(tool, tool.version, None, draft.found)
 
 
 def _status_when_new(known: Tool | None) -> str:
@@ -189,16 +266,22 @@ def _status_when_new(known: Tool | None) -> str:
     return known.review_status if known and stopped else ReviewStatus.CANDIDATE
 
 
-def _entry(
-    tool: Tool, number: int, live: int | None, error: JsonObject | None = None
-) -> JsonObject:
+def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
+    """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
-    return {**entry, "error": error} if error else entry
+    return {**entry, "error": found.error} if found and found.is_checked else entry
 
 
-def _refused(package: Package, digest: str) -> Proposal | None:
+def _stands_before(present: Proposal, cause: Cause) -> bool:
+    """Say whether what waits was asked for, and is not pushed away by what a check has seen."""
+    return cause == Cause.CHECK and present.cause != Cause.CHECK
+
+
+def _refused(subject: Package | Tool, digest: str) -> Proposal | None:
     """Return the last decision on this very content where it was a refusal."""
-    decided = Proposal.objects.filter(package=package, digest=digest, decided_by__isnull=False)
+    decided = Proposal.objects.filter(
+        **_about(subject), digest=digest, state__in=(*REFUSED, ProposalState.APPROVED)
+    )
     last = decided.order_by("-decided_at").first()
     return last if last is not None and last.state in REFUSED else None
 

@@ -27,6 +27,7 @@ from registry.models.job import OPEN
 from registry.models.package import Ecosystem
 from registry.needs import tell_needs
 from registry.openapi_forms import OpenApiDocumentForm
+from registry.review.proposed import package_as_proposed
 from registry.selectors import (
     job_visible_to,
     package_visible_to,
@@ -36,6 +37,7 @@ from registry.upload_forms import UploadForm
 from registry.views.display import pretty
 from registry.views.mending import mending_of
 from registry.views.network import network_of
+from registry.views.proposals import last_refusal, proposal_shown
 
 NOTICES_SHOWN = 3
 
@@ -92,6 +94,8 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "has_settings": package.ecosystem in PYTHON,
         "settings": pretty(package.settings) if package.settings else "",
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
+        "waiting": (waiting := proposal_shown(package, request.user)),
+        "refusal": None if waiting else last_refusal(package, request.user),
     }
     return render(request, "registry/package_detail.html", context)
 
@@ -105,7 +109,8 @@ def package_settings(request: SignedInRequest, package_id: UUID) -> HttpResponse
     if package.ecosystem not in PYTHON:
         raise InvalidInput(f"{package} has no settings.", "Only Python packages have.")
     if request.method == "GET":
-        form = PythonSettingsForm(initial=PythonSettingsForm.initial_of(package), label_suffix="")
+        initial = PythonSettingsForm.initial_of(package_as_proposed(package))
+        form = PythonSettingsForm(initial=initial, label_suffix="")
         return _package_settings(request, package, form)
     form = PythonSettingsForm(request.POST, label_suffix="")
     if form.is_valid():
@@ -139,7 +144,8 @@ def package_refresh(request: SignedInRequest, package_id: UUID) -> HttpResponse:
 def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
     """Show how far an import is; the fragment asks for itself again until it is over."""
     job = job_visible_to(request.user, job_id)
-    context = {"job": job, "is_open": job.status in OPEN}
+    proposed = any(entry["status"] == "proposed" for entry in job.report or ())
+    context = {"job": job, "is_open": job.status in OPEN, "proposed": proposed}
     return render_page(request, "registry/job_detail.html", context, fragment="registry/_job.html")
 
 

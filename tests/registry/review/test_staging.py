@@ -8,11 +8,13 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from config.lib.errors import InvalidInput, NotAllowed
+from registry.importing.variables import package_declare_env
 from registry.models import Proposal
 from registry.models.package import ReviewStatus
-from registry.models.proposal import ProposalState
+from registry.models.proposal import Cause, ProposalState
 from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
-from registry.review.errors import ProposalDecided
+from registry.review.errors import FindingsBlock, ProposalDecided
+from registry.services import package_allow_hosts, package_review, tool_limit_time
 from tests.registry.review.making import approved, bring, package, row, statuses, tool, waiting
 
 if TYPE_CHECKING:
@@ -139,3 +141,66 @@ def test_the_operator_applies_at_once(alice: User, governor: User) -> None:
     assert statuses(report) == {"shout": "updated"}
     assert (package().version, row().version, row().unreviewed_versions) == ("2.0.0", 2, [])
     assert not Proposal.objects.filter(state=ProposalState.OPEN).exists()
+
+
+def test_reading_more_waits_while_the_tools_go_on(alice: User, governor: User) -> None:
+    approved(alice, governor)
+    package_declare_env(package(), [{"name": "PAYROLL_KEY"}], user=alice)
+    assert (package().env, row().version) == ([], 1)
+    proposal = waiting()
+    assert (proposal.cause, proposal.after["env"][0]["name"]) == (Cause.EDIT, "PAYROLL_KEY")
+    assert {item["code"] for item in proposal.findings if item["introduced"]} == {"new_secret"}
+    proposal_approve(proposal, by=governor, reason="", accept=["new_secret"])
+    assert [item["name"] for item in package().env] == ["PAYROLL_KEY"]
+    assert row().versions.get(number=row().version).snapshot["package"]["env"]
+
+
+def test_what_was_changed_meanwhile_stays(alice: User, governor: User) -> None:
+    approved(alice, governor)
+    bring(alice, tool(description="Two."), version="2.0.0")
+    tool_limit_time(row(), seconds=7, author=governor)
+    package_allow_hosts(package(), ["a.example"], by=governor)
+    proposal_approve(waiting(), by=governor, reason="")
+    shout = row()
+    assert (shout.description, shout.timeout_seconds, shout.version) == ("Two.", 7, 4)
+    assert shout.unreviewed_versions == [2]
+    assert package().allowed_hosts == ["a.example"]
+
+
+def test_reviewing_a_whole_package_decides_its_open_proposal(alice: User, governor: User) -> None:
+    bring(alice)
+    package_review(package(), status=ReviewStatus.APPROVED, by=governor)
+    first = Proposal.objects.get()
+    assert (first.state, first.decided_by) == (ProposalState.APPROVED, governor)
+    bring(alice, tool(description="Two."), version="2.0.0")
+    package_review(package(), status=ReviewStatus.APPROVED, by=governor)
+    assert waiting().after["version"] == "2.0.0"
+    package_review(package(), status=ReviewStatus.QUARANTINED, by=governor, reason="It steals.")
+    last = Proposal.objects.order_by("opened_at").last()
+    assert last is not None
+    assert (last.state, last.decision_reason) == (ProposalState.QUARANTINED, "It steals.")
+    assert row().blocked_versions == [2]
+
+
+def test_refusing_a_new_package_refuses_it_whole(alice: User, governor: User) -> None:
+    bring(alice)
+    proposal_reject(waiting(), by=governor, reason="No.")
+    assert package().review_status == ReviewStatus.REJECTED
+    bring(alice)
+    assert not Proposal.objects.filter(state=ProposalState.OPEN).exists()
+    bring(alice, tool(description="Better."), version="1.1.0")
+    proposal_approve(waiting(), by=governor, reason="Better.")
+    assert package().review_status == ReviewStatus.APPROVED
+    assert row().unreviewed_versions == [1]
+
+
+def test_findings_that_block_are_accepted_by_name(alice: User, governor: User) -> None:
+    bring(alice)
+    finding = {"code": "bidi", "path": "shout", "message": "Hidden.", "severity": "block"}
+    old = {**finding, "code": "old", "introduced": False}
+    Proposal.objects.update(findings=[{**finding, "introduced": True}, old])
+    with pytest.raises(FindingsBlock) as refusal:
+        proposal_approve(waiting(), by=governor, reason="")
+    assert refusal.value.extra == {"codes": ["bidi"]}
+    proposal_approve(waiting(), by=governor, reason="It is Hebrew.", accept=["bidi"])
+    assert package().review_status == ReviewStatus.APPROVED

@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('registry', '0010_review'),
+        ('registry', '0013_open_proposals'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

@@ -1,0 +1,1 @@
+"""How tools are used: sums of calls, written by `rolling`, read by `selectors`."""
