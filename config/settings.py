@@ -124,6 +124,7 @@ CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
+    "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
     "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
@@ -247,6 +248,10 @@ OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
 
 TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
 """Hosts of the same trust domain, which the caller's own token may be sent to."""
+
+# --- Package registries ----------------------------------------------------------------------
+SYNC_KEYWORD = os.environ.get("OUTFITTER_SYNC_KEYWORD", "").strip()
+"""The npm keyword that is looked for from the start; empty: until a governor turns it on."""
 
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")

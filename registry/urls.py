@@ -13,7 +13,9 @@ from registry.views import (
     packages,
     reviews,
     sandbox,
+    sync,
     tools,
+    uploads,
     versions,
 )
 
@@ -48,6 +50,10 @@ urlpatterns = [
     path("packages/", packages.package_list, name="package_list"),
     path("packages/import/", packages.package_import, name="package_import"),
     path("packages/import/mcp/", mcp.mcp_import, name="mcp_import"),
+    path("packages/import/upload/", uploads.package_upload, name="package_upload"),
+    path("packages/sync/", sync.sync_status, name="sync_status"),
+    path("packages/sync/<uuid:feed_id>/ask/", sync.sync_ask, name="sync_ask"),
+    path("packages/sync/runs/<uuid:sync_run_id>/", sync.sync_run, name="sync_run"),
     path("packages/validate/", manifests.manifest_validate, name="manifest_validate"),
     path("packages/import/openapi/", openapi.openapi_document, name="openapi_document"),
     path(

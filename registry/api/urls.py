@@ -8,11 +8,13 @@ from registry.api import (
     packages,
     proposals,
     tools,
+    uploads,
     versions,
 )
 
 urlpatterns = [
     path("packages/", packages.PackageListView.as_view()),
+    path("packages/upload/", uploads.PackageUploadView.as_view()),
     path("packages/validate/", manifests.ManifestValidateView.as_view()),
     path("packages/<uuid:package_id>/", packages.PackageView.as_view()),
     path("packages/<uuid:package_id>/repair/", packages.PackageRepairView.as_view()),

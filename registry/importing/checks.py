@@ -169,6 +169,7 @@ CHECKS: dict[str, Check] = {
     Ecosystem.NPM: exports_check,
     Ecosystem.PYPI: python_check,
     Ecosystem.LOCAL: python_check,
+    Ecosystem.UPLOAD: python_check,
     Ecosystem.MCP: mcp_check,
 }
 """Ecosystem → how its packages are looked at. A package of another one is never checked."""

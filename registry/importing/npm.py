@@ -19,6 +19,7 @@ from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
 from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.review.found import FoundPackage, FoundTool, package_with
 from registry.review.proposed import package_as_proposed
@@ -42,7 +43,14 @@ class Imported:
     report: list[JsonObject]
 
 
-def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> Imported:
+def npm_import(
+    *,
+    name: str,
+    version: str,
+    user: User | None,
+    stage: Stage,
+    cause: Cause = Cause.IMPORT,
+) -> Imported:
     """Install the package and bring its tools up to date; nothing changes when it fails.
 
     `version` is a version, a range, a tag or empty for the newest. Raises a DomainError that
@@ -53,7 +61,7 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
     stage(f"Saving {artifact.name}@{artifact.version}")
-    return _save(artifact, description, user)
+    return _save(artifact, description, user, cause=cause)
 
 
 def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None) -> Imported:
@@ -95,7 +103,13 @@ def _check_bindings(
 
 def npm_import_job(job: ImportJob, stage: Stage) -> Imported:
     """Carry out an import job; see `npm_import`."""
-    return npm_import(name=job.name, version=job.version, user=job.requested_by, stage=stage)
+    return npm_import(
+        name=job.name,
+        version=job.version,
+        user=job.requested_by,
+        stage=stage,
+        cause=Cause(job.cause),
+    )
 
 
 def _nameable(description: Description) -> Description:
@@ -123,13 +137,14 @@ def _save(
     user: User | None,
     *,
     bindings: Mapping[str, str] | None = None,
+    cause: Cause = Cause.IMPORT,
     reason: str = "",
 ) -> Imported:
     package, made = locked_package(
         ecosystem=Ecosystem.NPM, name=artifact.name, defaults={"added_by": user}
     )
     found = _found(package, artifact, description, bindings or {})
-    report = package_bring(package, found, made=made, user=user, reason=reason)
+    report = package_bring(package, found, made=made, user=user, cause=cause, reason=reason)
     return Imported(package=package, report=report)
 
 

@@ -12,6 +12,7 @@ from registry.importing.matching import Match
 from registry.importing.npm import Imported, Stage
 from registry.importing.rows import locked_package, package_bring
 from registry.importing.unseen import unseen_findings
+from registry.importing.uploads import check_syntax, upload_of
 from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package
@@ -40,7 +41,9 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
 
     Raises a DomainError that says whether the index, the sandbox or the package is at fault.
     """
-    if job.ecosystem == Ecosystem.LOCAL:
+    if job.ecosystem == Ecosystem.UPLOAD:
+        _send_upload(job, stage)
+    elif job.ecosystem == Ecosystem.LOCAL:
         stage(f"Copying the module {job.name}, without running its code")
     else:
         what = f"{job.name} {job.version}".strip()
@@ -54,6 +57,15 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
         raise _without_tools(artifact, description)
     stage(f"Saving {len(usable)} tool{'' if len(usable) == 1 else 's'}")
     return _save(job, artifact, env, description, usable)
+
+
+def _send_upload(job: ImportJob, stage: Stage) -> None:
+    """Check an uploaded module and hand it to the sandbox, which may be on another disk."""
+    upload = upload_of(job.name, job.version, job.package, job.requested_by)
+    stage(f"Reading {upload.filename}, without running its code")
+    check_syntax(upload)
+    stage(f"Installing what {job.name} requires")
+    sandbox().put(digest=upload.digest, files=upload.files)
 
 
 def describe_python(artifact: str, settings: JsonObject, env: list[JsonObject]) -> Description:
@@ -77,7 +89,8 @@ def _save(
         ecosystem=job.ecosystem, name=artifact.name, defaults={"added_by": user}
     )
     found = _found(package, artifact, job.settings, env, description, usable)
-    return Imported(package=package, report=package_bring(package, found, made=made, user=user))
+    report = package_bring(package, found, made=made, user=user, cause=Cause(job.cause))
+    return Imported(package=package, report=report)
 
 
 def _found(

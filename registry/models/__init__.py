@@ -5,8 +5,10 @@ from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
+from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
+from registry.models.upload import Upload
 from registry.models.usage import (
     ErrorUsage,
     PersonUsageDay,
@@ -28,9 +30,13 @@ __all__ = [
     "Proposal",
     "QualityDue",
     "SiteUsage",
+    "SyncEntry",
+    "SyncFeed",
+    "SyncRun",
     "Tool",
     "ToolUsage",
     "ToolUsageDay",
     "ToolVersion",
+    "Upload",
     "UsagePending",
 ]

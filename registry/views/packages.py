@@ -20,6 +20,7 @@ from registry.importing.python import NOT_OFFERED
 from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
+from registry.importing.sync.selectors import sees_sync
 from registry.mcp_forms import McpImportForm
 from registry.models import Package
 from registry.models.job import OPEN
@@ -32,6 +33,7 @@ from registry.selectors import (
     package_visible_to,
     tools_visible_to,
 )
+from registry.upload_forms import UploadForm
 from registry.views.display import pretty
 from registry.views.mending import mending_of
 from registry.views.network import network_of
@@ -168,15 +170,23 @@ def package_list_page(
     *,
     mcp_form: McpImportForm | None = None,
     openapi_form: OpenApiDocumentForm | None = None,
+    upload_form: UploadForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """Show the packages and all forms, as far as they were filled in."""
-    chosen = form["ecosystem"].value() or Ecosystem.NPM
+    own = (
+        (mcp_form, Ecosystem.MCP),
+        (openapi_form, Ecosystem.OPENAPI),
+        (upload_form, Ecosystem.UPLOAD),
+    )
+    tried = next((ecosystem for filled, ecosystem in own if filled), None)
     context = {
         "form": form,
-        "chosen": Ecosystem.MCP if mcp_form else Ecosystem.OPENAPI if openapi_form else chosen,
+        "chosen": tried or form["ecosystem"].value() or Ecosystem.NPM,
         "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "openapi_form": openapi_form or OpenApiDocumentForm(label_suffix="", prefix="openapi"),
+        "upload_form": upload_form or UploadForm(),
+        "sees_sync": sees_sync(request.user),
         "packages": packages_listed(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],

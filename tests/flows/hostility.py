@@ -17,7 +17,7 @@ from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.models.turn import TurnStatus
-from registry.models import ImportJob, Invocation
+from registry.models import ImportJob, Invocation, SyncFeed, SyncRun
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
@@ -168,6 +168,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
     job = ImportJob.objects.create(
         ecosystem="npm", name=package.name, requested_by=owner, status=JobStatus.FAILED
     )
+    feed = SyncFeed.objects.create(kind="keyword", keyword="tools")
+    look = SyncRun.objects.create(feed=feed, finished_at=now)
     proposal = package_announce(package, by=owner, cause=Cause.IMPORT)
     assert proposal is not None
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
@@ -199,6 +201,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
+        "feed_id": feed.pk,
+        "sync_run_id": look.pk,
         "invocation_id": invocation.pk,
         "credential_id": credential.pk,
         "token_id": token.pk,
