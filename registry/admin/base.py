@@ -1,9 +1,11 @@
 """What the admins of the registry share."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import flatten
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
@@ -77,6 +79,7 @@ class Reviewed(DecidesInBulk):
     show_full_result_count = False
     list_per_page = 50
     decisions: ClassVar[Mapping[ReviewStatus, Act]] = {}
+    seldom: ClassVar[frozenset[str]] = frozenset({"Stop", "End"})
 
     def figures_of(self, rows: Sequence[Any]) -> Mapping[Any, Figures]:
         """Return the figures of the rows of a page."""
@@ -90,6 +93,15 @@ class Reviewed(DecidesInBulk):
 
     def get_changelist(self, request: HttpRequest, **_: Any) -> type[ChangeList]:
         return FiguredList
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the parts of a page without those that may say nothing, and say nothing."""
+        return [
+            (title, options)
+            for title, options in self.fieldsets or ()
+            if title not in self.seldom
+            or any(getattr(obj, str(name), None) for name in flatten(options["fields"]))
+        ]
 
     @admin.action(description="Approve…", permissions=["change"])
     def approve(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
@@ -151,6 +163,19 @@ class Reviewed(DecidesInBulk):
             return ""
         url = reverse("admin:registry_proposal_change", args=[item.figures.proposal])
         return format_html('<a href="{}">Decide</a>', url)
+
+
+def shown_json(name: str) -> Callable[[Any, Any], SafeString | str]:
+    """Return what shows a JSON field of a row indented, as an attribute of its admin."""
+
+    @admin.display(description=name.replace("_", " ").capitalize())
+    def show(_: Any, item: Any) -> SafeString | str:
+        value = getattr(item, name)
+        if not value:
+            return ""
+        return format_html("<pre>{}</pre>", json.dumps(value, ensure_ascii=False, indent=2))
+
+    return show
 
 
 def badge(state: str, words: str) -> SafeString:

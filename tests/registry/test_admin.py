@@ -1,7 +1,6 @@
 """Governance: what a reviewer sees and may do, and that nobody rewrites history."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from registry.context import CallContext
@@ -10,7 +9,7 @@ from registry.loading import load_spec
 from registry.models import ImportJob, Invocation, ToolVersion
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
-from tests.factories import make_package, make_tool
+from tests.factories import make_tool
 
 pytestmark = pytest.mark.django_db
 
