@@ -77,6 +77,7 @@ class Reviewed(DecidesInBulk):
     actions = ("approve", "reject", "quarantine")
     change_form_template = "admin/registry/reviewed_form.html"
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # each would count the whole table
     list_per_page = 50
     decisions: ClassVar[Mapping[ReviewStatus, Act]] = {}
     seldom: ClassVar[frozenset[str]] = frozenset({"Stop", "End"})
@@ -149,7 +150,7 @@ class Reviewed(DecidesInBulk):
     def review(self, item: Any) -> SafeString:
         return badge(item.review_status, item.get_review_status_display())
 
-    @admin.display(description="Calls, 30 days")
+    @admin.display(description="Calls (30 days)")
     def calls(self, item: Any) -> str:
         return f"{item.figures.calls:,}"
 
@@ -165,14 +166,29 @@ class Reviewed(DecidesInBulk):
         return format_html('<a href="{}">Decide</a>', url)
 
 
-def shown_json(name: str) -> Callable[[Any, Any], SafeString | str]:
+class StoppedFilter(admin.SimpleListFilter):
+    """Tells what was stopped everywhere from what runs."""
+
+    title = "stop"
+    parameter_name = "stopped"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Stopped"), ("no", "Not stopped")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in ("yes", "no"):
+            return queryset
+        return queryset.filter(stopped_at__isnull=self.value() == "no")
+
+
+def shown_json(name: str) -> Callable[[Any, Any], SafeString | None]:
     """Return what shows a JSON field of a row indented, as an attribute of its admin."""
 
     @admin.display(description=name.replace("_", " ").capitalize())
-    def show(_: Any, item: Any) -> SafeString | str:
+    def show(_: Any, item: Any) -> SafeString | None:
         value = getattr(item, name)
         if not value:
-            return ""
+            return None
         return format_html("<pre>{}</pre>", json.dumps(value, ensure_ascii=False, indent=2))
 
     return show

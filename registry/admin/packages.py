@@ -15,7 +15,7 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.lib.errors import InvalidInput
-from registry.admin.base import ReadOnly, Reviewed, acts, badge, shown_json
+from registry.admin.base import ReadOnly, Reviewed, StoppedFilter, acts, badge, shown_json
 from registry.admin.bulk import Act, Chosen
 from registry.console.figures import Figures, package_figures, tools_of_packages
 from registry.models import Package, Tool
@@ -58,15 +58,9 @@ class PackageReviewForm(forms.ModelForm[Package]):
 @admin.register(Package)
 class PackageAdmin(Reviewed):
     list_display = (
-        *("name", "ecosystem", "version", "review", "tools", "calls", "success", "found"),
-        *("waits", "updated_at"),
+        *("named", "ecosystem", "review", "tools", "calls", "success", "found", "waits"),
     )
-    list_filter = (
-        "review_status",
-        "ecosystem",
-        "tier",
-        ("stopped_at", admin.EmptyFieldListFilter),
-    )
+    list_filter = ("review_status", "ecosystem", StoppedFilter)
     search_fields = ("name",)
     readonly_fields = (
         *("name", "ecosystem", "version", "review", "added_by", "description", "category"),
@@ -111,6 +105,10 @@ class PackageAdmin(Reviewed):
             row.tool_counts = counts.get(row.pk, {"tools": 0, "broken": 0})
         return package_figures(ids)
 
+    @admin.display(description="Package", ordering="name")
+    def named(self, package: Package) -> str:
+        return str(package)
+
     @admin.display(description="Tools")
     def tools(self, package: Any) -> SafeString | str:
         counts = package.tool_counts
@@ -123,10 +121,10 @@ class PackageAdmin(Reviewed):
         return str(len(package.findings)) if package.findings else ""
 
     @admin.display(description="Findings of the import")
-    def shown_findings(self, package: Package) -> SafeString | str:
+    def shown_findings(self, package: Package) -> SafeString | None:
         rows = ((item.get("path", ""), item.get("message", "")) for item in package.findings)
         lines = format_html_join("", "<li><code>{}</code> {}</li>", rows)
-        return format_html('<ul class="found">{}</ul>', lines) if package.findings else ""
+        return format_html('<ul class="found">{}</ul>', lines) if package.findings else None
 
     def chosen(self, item: Package, act: Act) -> Chosen:
         """Say what a package is, and what stands in the way."""

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry.admin.base import ReadOnly, Reviewed, acts, badge, shown_json
+from registry.admin.base import ReadOnly, Reviewed, StoppedFilter, acts, badge, shown_json
 from registry.admin.bulk import Act, Chosen
 from registry.console.figures import Figures, tool_figures
 from registry.models import Tool, ToolVersion
@@ -91,8 +91,7 @@ class ToolAdmin(Reviewed):
         HealthFilter,
         "kind",
         "visibility",
-        ("stopped_at", admin.EmptyFieldListFilter),
-        ("deprecated_on", admin.EmptyFieldListFilter),
+        StoppedFilter,
     )
     search_fields = ("wire_name", "title", "package__name")
     fieldsets = (
