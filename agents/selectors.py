@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
+from registry.deprecated import retired
 from registry.models import Invocation, Tool
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
@@ -49,9 +50,17 @@ def links_of(agent: Agent) -> QuerySet[AgentTool]:
     """Return the links of an agent with their tools."""
     return (
         AgentTool.objects.filter(agent=agent, tool__deleted_at=None)
-        .select_related("tool__package")
+        .select_related("tool__package", "tool__successor")
         .order_by("tool__wire_name", "pk")
     )
+
+
+def link_of(agent: Agent, tool_id: UUID) -> AgentTool:
+    """Return the link of an agent to a living tool, or raise NotFound."""
+    link = links_of(agent).select_related("agent__owner").filter(tool_id=tool_id).first()
+    if link is None:
+        raise NotFound(f"{agent.name} has no such tool.", "Link it first.")
+    return link
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +74,12 @@ class Choice:
 def tool_choices(agent: Agent) -> list[Choice]:
     """Return the tools that the owner may use, the linked ones first."""
     linked = set(AgentTool.objects.filter(agent=agent).values_list("tool_id", flat=True))
-    tools = tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
+    tools = (
+        tools_usable_by(agent.owner)
+        .exclude(retired() & ~Q(pk__in=linked))
+        .exclude(kind=ToolKind.CODE)
+        .order_by("wire_name", "pk")
+    )
     choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
     return sorted(choices, key=lambda choice: not choice.linked)
 

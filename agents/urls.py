@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents
+from agents.views import access, agents, pins
 
 app_name = "agents"
 urlpatterns = [
@@ -19,4 +19,5 @@ urlpatterns = [
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
+    path("<slug:slug>/tools/<uuid:tool_id>/", pins.agent_tool_pin, name="agent_tool_pin"),
 ]

@@ -11,6 +11,7 @@ from registry.api_definition import LARGEST_ANSWER, METHODS, SELDOM, ApiProblem
 from registry.api_form_values import auth_of, body_of, initial_of, json_of, pairs_of
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.services import LONGEST_REASON
 
 BODIES = (
     ("none", "None"),
@@ -37,6 +38,7 @@ GROUPS = (
     ("Answer", ("response_path",)),
     ("Sharing", ("visibility", "team")),
     ("Limits", ("success_status", "max_bytes", "timeout_seconds")),
+    ("History", ("reason",)),
 )
 FIELD_OF = {
     "inputSchema": "input_schema",
@@ -173,9 +175,18 @@ class ApiToolForm(forms.Form):
         queryset=Group.objects.none(), required=False, empty_label="No team"
     )
 
+    reason = forms.CharField(
+        required=False,
+        max_length=LONGEST_REASON,
+        label="Why you change it",
+        help_text="Kept in the history beside the new version.",
+    )
+
     def __init__(self, data: QueryDict | None, *, user: User, tool: Tool | None) -> None:
         super().__init__(data, initial=initial_of(tool), label_suffix="")
         self._before = (tool.definition if tool else None) or {}
+        if tool is None:
+            del self.fields["reason"]
         teams = user.groups.order_by("name", "pk")
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
@@ -210,6 +221,7 @@ class ApiToolForm(forms.Form):
         return [
             (title, [self[name] for name in names if name in self.fields])
             for title, names in GROUPS
+            if any(name in self.fields for name in names)
         ]
 
     def definition(self) -> JsonObject:

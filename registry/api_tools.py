@@ -26,8 +26,9 @@ from registry.authoring import (
 from registry.context import CallContext
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
+from registry.review.drafts import draft_of, tool_write
 from registry.schemas import check_schema
-from registry.services import tool_delete, tool_write
+from registry.services import tool_delete
 
 LARGEST_DEFINITION = 100_000
 """Bytes of JSON that a definition, and an input schema, may have."""
@@ -43,6 +44,7 @@ class ApiFields:
     input_schema: JsonValue
     visibility: str
     team: Group | None = None
+    reason: str = ""
 
 
 def new_api_tool(owner: User) -> Tool:
@@ -73,6 +75,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         input_schema=cleaned.input_schema,
         visibility=cleaned.visibility,
         team=cleaned.team,
+        reason=cleaned.reason,
     )
 
 
@@ -147,7 +150,7 @@ class ApiAuthor:
     def update(self, user: User, tool: Tool, data: JsonObject) -> Tool:
         """Change the named fields of an HTTP tool and publish the next version."""
         require_owner(user, tool)
-        fields = _fields(user, {**present_fields(tool), **checked_fields("tool", data)})
+        fields = _fields(user, {**present_fields(draft_of(tool)), **checked_fields("tool", data)})
         return api_tool_save(tool, author=user, fields=fields)
 
     def delete(self, user: User, tool: Tool) -> None:
@@ -174,4 +177,5 @@ def _fields(user: User, data: JsonObject) -> ApiFields:
         input_schema=data["inputSchema"],
         visibility=data["visibility"],
         team=team_named(user, data["team"]),
+        reason=data.get("reason", ""),
     )

@@ -28,8 +28,9 @@ FIELDS = {
     "team": str | None,
     "definition": dict,
     "inputSchema": dict,
+    "reason": str,
 }
-"""Field of a request's body → its type. `team` is the name of a team."""
+"""Field of a request's body → its type. `team` is the name of a team, `reason` why it changes."""
 
 TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object"}
 

@@ -346,6 +346,13 @@ class UnknownExport(ToolUnavailable):
     default_hint = "Import the package again: its tools may have been renamed."
 
 
+class DefinitionChanged(ToolUnavailable):
+    """The server no longer takes what was approved of this tool."""
+
+    code = "definition_changed"
+    default_hint = "A reviewer has to look at what it says now; ask one."
+
+
 class ExportDrift(UnknownExport):
     """The package declares the tool under another name than it exports."""
 

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 
 from config.lib.jsontext import clean_text
+from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.health import HealthState, in_state
 from registry.needs import packages_lacking_keys
@@ -52,7 +53,8 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     """Return the visible tools that pass the filters.
 
     With a query each has a `rank` and the best match comes first: what the search found, then
-    names that contain the query. Without one they stand in the order of their titles.
+    names that contain the query; one whose deprecation has begun only by its exact name. Without
+    a query they stand in the order of their titles.
     """
     tools = tools_visible_to(user).filter(_narrowed(user, filters))
     if not filters.q:
@@ -60,6 +62,7 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     hits = search(filters.q, user=user, limit=MOST_FOUND).hits
     found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
     named = Q(wire_name__icontains=filters.q) | Q(title__icontains=filters.q)
+    tools = tools.filter(~retired() | Q(wire_name=filters.q))
     ranks = [When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)]
     return (
         tools.filter(Q(pk__in=found) | named)

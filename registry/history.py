@@ -13,7 +13,7 @@ from registry.differences import Difference, differences
 from registry.models import Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
-from registry.selectors import tools_visible_to, versions_of
+from registry.selectors import is_made_by, tools_visible_to, versions_of
 
 GOVERNING = ("registry.change_tool", "registry.change_package", "registry.view_proposal")
 """Who has one of these looks at every version of every tool."""
@@ -60,7 +60,7 @@ def versions_seen_by(user: User, tool: Tool) -> QuerySet[ToolVersion]:
     the makers and to those who govern.
     """
     versions = versions_of(tool)
-    if tool.visibility != Visibility.PUBLIC or _makes(user, tool) or governs_tools(user):
+    if tool.visibility != Visibility.PUBLIC or is_made_by(user, tool) or governs_tools(user):
         return versions
     return versions.exclude(Q(number__in=tool.unreviewed_versions) & ~Q(number=tool.version))
 
@@ -84,6 +84,8 @@ def standing_in_words(tool: Tool, version: ToolVersion) -> list[tuple[str, str]]
     told = [("info", "live")] if version.number == tool.version else []
     if not unreviewed:
         return told
+    if version.number in tool.blocked_versions:
+        return [*told, ("rejected", "refused")]
     if version.number > tool.version or (told and tool.review_status == ReviewStatus.CANDIDATE):
         return [*told, ("candidate", "waits for review")]
     return [*told, ("", "never approved")]
@@ -122,7 +124,3 @@ def _uuid(text: object) -> UUID | None:
         return UUID(str(text))
     except ValueError:
         return None
-
-
-def _makes(user: User, tool: Tool) -> bool:
-    return user.pk in (tool.owner_id, tool.package.added_by_id if tool.package else None)

@@ -47,6 +47,11 @@ def tools_visible_to(user: User) -> QuerySet[Tool]:
     return _living().filter(seen)
 
 
+def is_made_by(user: User, tool: Tool) -> bool:
+    """Say whether the tool, or its package, is this person's own."""
+    return user.pk in (tool.owner_id, tool.package.added_by_id if tool.package else None)
+
+
 def tools_usable_by(user: User) -> QuerySet[Tool]:
     """Return the tools that a person may link and be given: those of `tools_visible_to` that
     review has not stopped, of which a reviewer has no more than anybody else."""
@@ -59,7 +64,9 @@ def tools_triable_by(user: User) -> QuerySet[Tool]:
 
 
 def _living() -> QuerySet[Tool]:
-    return Tool.objects.filter(deleted_at=None).select_related("package", "owner", "team")
+    return Tool.objects.filter(deleted_at=None).select_related(
+        "package", "owner", "team", "successor"
+    )
 
 
 def _open_to(user: User) -> Q:

@@ -6,20 +6,18 @@ from functools import partial
 from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import Group, User
-from django.db import IntegrityError, transaction
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import F, Func, QuerySet
 from django.utils import timezone
 
-from config.lib.errors import Conflict, InvalidInput, NotAllowed
+from config.lib.errors import InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
-from config.lib.jsontext import storable
-from config.lib.types import JsonObject, JsonSchema
+from config.lib.jsontext import clean_text
 from registry.errors import ToolError
 from registry.models import Package, Proposal, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
-from registry.models.tool import Visibility
 from registry.quality import quality_of
 from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
@@ -28,7 +26,10 @@ from registry.specs import snapshot_of
 from registry.wire_names import wire_name
 
 MOST_HOSTS = 50
-LONGEST_REASON = 500
+LONGEST_REASON = 200
+"""Characters of the reason that a version keeps."""
+LONGEST_DECISION = 500
+"""Characters of the reason that a decision keeps."""
 
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
@@ -76,40 +77,15 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     )
 
 
-def tool_write(
-    tool: Tool,
-    *,
-    author: User,
-    name: str,
-    description: str,
-    definition: JsonObject,
-    input_schema: JsonSchema,
-    visibility: str,
-    team: Group | None,
-) -> Tool:
-    """Save what a person made of their own tool, checked before, and publish its next version.
-
-    A public tool waits for review after every change of what it does, because that is no longer
-    what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
-    """
-    before = canonical_digest(snapshot_of(tool))
-    if tool.title != name:
-        tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
-    tool.title, tool.description = name, description
-    tool.definition, tool.input_schema = definition, storable(input_schema)
-    became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
-    tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
-    changed = canonical_digest(snapshot_of(tool)) != before
-    if (changed or became_public) and tool.review_status != ReviewStatus.QUARANTINED:
-        tool.review_status = ReviewStatus.CANDIDATE
-    try:
-        with transaction.atomic():
-            tool_publish(tool, author=author)
-    except IntegrityError:
-        raise Conflict(
-            f"Somebody has just taken the name {tool.wire_name}.", "Save again."
-        ) from None
-    return tool
+def told_reason(reason: str) -> str:
+    """Return why something is changed as a version keeps it; raise InvalidInput where too long."""
+    told = clean_text(reason).strip()
+    if len(told) > LONGEST_REASON:
+        message = f"The reason has {len(told)} characters; at most {LONGEST_REASON} fit."
+        raise InvalidInput(
+            message, "Say it in fewer words.", problems=[{"path": "$.reason", "message": message}]
+        )
+    return told
 
 
 def tool_delete(tool: Tool) -> None:
@@ -188,7 +164,7 @@ def proposal_close(
 ) -> None:
     """Write down how a proposal ended, once."""
     proposal.state, proposal.decided_by, proposal.decided_at = state, by, timezone.now()
-    proposal.decision_reason = reason.strip()[:LONGEST_REASON]
+    proposal.decision_reason = reason.strip()[:LONGEST_DECISION]
     proposal.save(update_fields=["state", "decided_by", "decided_at", "decision_reason"])
 
 

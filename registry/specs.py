@@ -65,6 +65,13 @@ class ToolSpec:
     package: JsonObject | None
     env: tuple[EnvVariable, ...]
     raw_string_args: frozenset[str] = frozenset()
+    notice: str = ""
+    """What models are told beside the description: that the tool is deprecated, say."""
+
+    @property
+    def told(self) -> str:
+        """Return the description as models read it."""
+        return f"{self.description} {self.notice}".strip()
 
     @property
     def label(self) -> str:

@@ -2,6 +2,7 @@ from django.urls import path
 
 from registry.views import (
     api_tools,
+    deprecation,
     impact,
     invocations,
     manifests,
@@ -25,6 +26,9 @@ urlpatterns = [
     path("tools/<uuid:tool_id>/", tools.tool_detail, name="tool_detail"),
     path("tools/<uuid:tool_id>/impact/", impact.tool_impact, name="tool_impact"),
     path("tools/<uuid:tool_id>/try/", tools.tool_try, name="tool_try"),
+    path(
+        "tools/<uuid:tool_id>/deprecation/", deprecation.tool_deprecation, name="tool_deprecation"
+    ),
     path("tools/<uuid:tool_id>/versions/", versions.version_list, name="version_list"),
     path(
         "tools/<uuid:tool_id>/versions/<int:before>/diff/<int:after>/",

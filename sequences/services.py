@@ -9,7 +9,8 @@ from config.lib.types import JsonValue
 from registry.authoring import field_problems
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
-from registry.services import tool_delete, tool_write
+from registry.review.drafts import tool_write
+from registry.services import tool_delete
 from sequences.definition import DefinitionInvalid, Problem, parse, to_json
 from sequences.nesting import nesting_problems
 from sequences.selectors import tool_shapes
@@ -44,6 +45,7 @@ def sequence_create(
     input_schema: JsonValue,
     visibility: str = Visibility.PRIVATE,
     team: Group | None = None,
+    reason: str = "",
 ) -> Tool:
     """Make a sequence and publish its first version.
 
@@ -58,6 +60,7 @@ def sequence_create(
         input_schema=input_schema,
         visibility=visibility,
         team=team,
+        reason=reason,
     )
 
 
@@ -71,11 +74,12 @@ def sequence_update(
     input_schema: JsonValue,
     visibility: str,
     team: Group | None = None,
+    reason: str = "",
 ) -> Tool:
     """Change a sequence and publish the next version where that changed what it does.
 
-    A public sequence waits for review after every such change, because what was approved is no
-    longer what it does; one in quarantine stays there. Raises DefinitionInvalid.
+    A change of a sequence that everybody uses waits for review beside what is live; returns it as
+    it is for its owner (`registry.review.drafts`). Raises DefinitionInvalid.
     """
     fields: SequenceFields = {
         "name": clean_text(name).strip(),
@@ -96,6 +100,7 @@ def sequence_update(
         input_schema=input_schema if isinstance(input_schema, dict) else {},
         visibility=visibility,
         team=team,
+        reason=reason,
     )
 
 

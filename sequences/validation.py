@@ -4,6 +4,7 @@
 for a person who cannot program, each with what to do.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,13 +40,11 @@ class ToolShape:
 
     name: str
     input_schema: JsonSchema
+    pinned: Mapping[int, JsonSchema] = dataclasses.field(default_factory=dict)
+    """The input schemas of the versions that steps pin."""
+    refused: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """Pinned versions that cannot be used, each with the reason."""
     output_schema: JsonSchema | None = None
-
-
-def shape_key(step: Step) -> str:
-    """Return what stands for the tool of a step, at the version that the step pins."""
-    pinned = step.tool_version
-    return f"{step.tool_to_run_id}@{pinned}" if pinned else step.tool_to_run_id
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,7 @@ def validate(
 ) -> list[Problem]:
     """Return every problem of the sequence; empty when it can be published.
 
-    `tools` are the tools its author may use, by `shape_key`; `self_id` is the id of the sequence
-    itself.
+    `tools` are the tools its author may use, by id; `self_id` is the id of the sequence itself.
     """
     problems = [
         Problem(found.path, None, "inputSchema", f"The input schema is not valid: {found.message}")
@@ -101,18 +99,21 @@ def _tool_problems(
             place, "A sequence cannot call itself, it would never end. Choose another tool."
         )
         return
-    tool = tools.get(shape_key(step))
+    tool = tools.get(step.tool_to_run_id)
     if tool is None:
         yield problem_at(
             place,
             "This tool does not exist, or you may not use it. Choose a tool from the list.",
         )
         return
+    if refused := tool.refused.get(step.tool_version or 0):
+        yield problem_at(("steps", index, "toolVersion"), refused)
+        return
     yield from _input_problems(("steps", index, "inputMapping"), step, tool)
 
 
 def _input_problems(place: Place, step: Step, tool: ToolShape) -> Iterator[Problem]:
-    schema = tool.input_schema
+    schema = tool.pinned.get(step.tool_version or 0, tool.input_schema)
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
         has_default = isinstance(properties.get(name), Mapping) and "default" in properties[name]

@@ -13,7 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from config.lib.errors import DomainError
-from registry.services import LONGEST_REASON
+from registry.services import LONGEST_DECISION
 
 MOST_AT_ONCE = 100
 MOST_TOLD = 10
@@ -48,7 +48,7 @@ class ReasonForm(forms.Form):
     """Why something is decided; it is kept for good."""
 
     reason = forms.CharField(
-        max_length=LONGEST_REASON,
+        max_length=LONGEST_DECISION,
         widget=forms.Textarea({"rows": 3, "autofocus": True}),
         error_messages={"required": "Say in a few words why; it is kept."},
     )

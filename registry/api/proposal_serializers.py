@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from registry.models import Proposal
 from registry.models.proposal import Cause
-from registry.services import LONGEST_REASON
+from registry.services import LONGEST_DECISION
 
 
 class ProposedVersionSerializer(serializers.Serializer[Any]):
@@ -84,7 +84,7 @@ class DecisionSerializer(serializers.Serializer[Any]):
     """A decision; a reason is needed to reject or quarantine."""
 
     reason = serializers.CharField(
-        max_length=LONGEST_REASON, required=False, allow_blank=True, default=""
+        max_length=LONGEST_DECISION, required=False, allow_blank=True, default=""
     )
 
 

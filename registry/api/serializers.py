@@ -194,6 +194,14 @@ class ToolPackageSerializer(serializers.ModelSerializer[Package]):
         fields = ("id", "ecosystem", "name", "version", "env")
 
 
+class DeprecatedSerializer(serializers.Serializer[Tool]):
+    """From which day on a tool is deprecated, and the wire name of the tool to use instead."""
+
+    on = serializers.DateField(source="deprecated_on")
+    successor = serializers.CharField(source="successor.wire_name", default=None, allow_null=True)
+    note = serializers.CharField(source="deprecation_note")
+
+
 class ToolSerializer(serializers.ModelSerializer[Tool]):
     """A tool as it is told; `name` is what models call it by."""
 
@@ -221,6 +229,7 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
     owner = serializers.CharField(source="owner.username", default=None, read_only=True)
     team = serializers.CharField(source="team.name", default=None, read_only=True)
     reviewStatus = serializers.CharField(source="review_status", read_only=True)
+    deprecated = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
 
@@ -252,16 +261,25 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
             "team",
             "visibility",
             "reviewStatus",
+            "deprecated",
             "createdAt",
             "updatedAt",
         )
+
+    @extend_schema_field(DeprecatedSerializer(allow_null=True))
+    def get_deprecated(self, tool: Tool) -> Any:
+        """Return the deprecation, or null."""
+        return DeprecatedSerializer(tool).data if tool.deprecated_on else None
 
 
 class ToolDetailSerializer(ToolSerializer):
     """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
 
-    `missingEnv` are the variables that you have not set.
+    `missingEnv` are the variables that you have not set. `liveVersion` is the one that everybody
+    has; a greater `version` of your own tool waits for review.
     """
+
+    liveVersion = serializers.SerializerMethodField(method_name="get_live_version")
 
     definition = serializers.DictField(allow_null=True, read_only=True)
     missingEnv = serializers.ListField(
@@ -270,7 +288,11 @@ class ToolDetailSerializer(ToolSerializer):
 
     class Meta:
         model = Tool
-        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv")
+        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv", "liveVersion")
+
+    def get_live_version(self, tool: Tool) -> int:
+        """Return the number of the live version."""
+        return tool.live_version or tool.version
 
 
 class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
@@ -411,6 +433,12 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     team = serializers.CharField(required=False, allow_null=True)
     definition = serializers.DictField()
     inputSchema = serializers.DictField()
+    reason = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Why it is changed; kept in the history.",
+    )
 
 
 class LaunchedSerializer(serializers.Serializer[Any]):

@@ -29,6 +29,7 @@ from registry.models.tool import ToolKind
 from registry.needs import tell_needs
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
+from registry.review.drafts import draft_of
 from registry.saved_files import FILES
 from registry.search.service import SearchAnswer, search
 
@@ -92,8 +93,10 @@ class ToolView(APIView):
 
     @extend_schema(operation_id="tools_retrieve", responses=shapes.ToolDetailSerializer)
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
-        """Show a tool."""
+        """Show a tool; your own as you edit it, which may be a version that waits for review."""
         tool = selectors.tool_visible_to(request.user, tool_id)
+        if tool.owner_id == request.user.pk and tool.package_id is None:
+            tool = draft_of(tool)
         tell_needs([tool], request.user)
         return Response(shapes.ToolDetailSerializer(tool).data)
 

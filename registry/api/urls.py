@@ -1,6 +1,7 @@
 from django.urls import path
 
 from registry.api import (
+    deprecation,
     impact,
     invocations,
     manifests,
@@ -29,6 +30,7 @@ urlpatterns = [
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
     path("tools/<uuid:tool_id>/impact/", impact.ToolImpactView.as_view()),
+    path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
     path("tools/<uuid:tool_id>/versions/", tools.ToolVersionsView.as_view()),
     path(

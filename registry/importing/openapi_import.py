@@ -135,11 +135,12 @@ def _save(read: _Read, user: User | None) -> Imported:
         gone={operation.key: "It cannot be a tool any more." for operation, _ in read.refused},
         otherwise_gone="It is not chosen any more, or no longer in the document.",
     )
-    report = package_bring(package, found, made=made, user=user)
+    brought = package_bring(package, found, made=made, user=user)
+    report = brought[: len(read.tools)]
     report += [_refused(operation, error) for operation, error in read.refused]
     for entry in read.gone:
         report.append(_line(entry, "missing", "The document does not have it (any more)."))
-    return Imported(package=package, report=report)
+    return Imported(package=package, report=[*report, *brought[len(read.tools) :]])
 
 
 def _package_values(read: _Read) -> JsonObject:

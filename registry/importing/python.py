@@ -15,10 +15,12 @@ from registry.importing.unseen import unseen_findings
 from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
 from registry.models import ImportJob, Package
-from registry.models.package import Ecosystem, Tier
+from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.python_options import declared_env, guest_options, package_env, stand_ins
 from registry.review.found import FoundPackage, FoundTool, package_with
+from registry.review.staging import package_propose
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, ToolDescription
 
@@ -47,7 +49,7 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
     env = package_env(job.settings, declared_env(artifact.manifest))
     stage(f"Reading the tools of {artifact.name} {artifact.version} in the sandbox")
     description = describe_python(artifact.artifact, job.settings, env)
-    usable = [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)][:MOST_TOOLS]
+    usable = _usable(description)
     if not usable and not description.unavailable:
         raise _without_tools(artifact, description)
     stage(f"Saving {len(usable)} tool{'' if len(usable) == 1 else 's'}")
@@ -74,15 +76,46 @@ def _save(
     package, made = locked_package(
         ecosystem=job.ecosystem, name=artifact.name, defaults={"added_by": user}
     )
+    found = _found(package, artifact, job.settings, env, description, usable)
+    return Imported(package=package, report=package_bring(package, found, made=made, user=user))
+
+
+def _found(
+    package: Package,
+    artifact: Artifact,
+    settings: JsonObject,
+    env: list[JsonObject],
+    description: Description,
+    usable: list[ToolDescription],
+) -> FoundPackage:
     findings = [*_findings(description, usable), *suggestions(description.env, env)]
-    values = _values(artifact, job.settings, env, findings)
+    values = _values(artifact, settings, env, findings)
     proposed = package_with(package, values)
-    found = FoundPackage(
+    return FoundPackage(
         values=values,
         tools=[_found_tool(proposed, tool, description) for tool in usable],
         gone={item.export: item.reason for item in description.unavailable},
     )
-    return Imported(package=package, report=package_bring(package, found, made=made, user=user))
+
+
+def local_changed(package: Package, artifact: Artifact) -> None:
+    """Propose an approved local module as its files are now; what was approved stays in use."""
+    env = package_env(package.settings, declared_env(artifact.manifest))
+    description = describe_python(artifact.artifact, package.settings, env)
+    usable = _usable(description)
+    if not usable:
+        return
+    with transaction.atomic():
+        package = Package.objects.select_for_update().get(pk=package.pk)
+        if package.review_status == ReviewStatus.APPROVED:
+            found = _found(package, artifact, package.settings, env, description, usable)
+            package_propose(
+                package, found, by=None, cause=Cause.CHECK, reason="A check saw other files"
+            )
+
+
+def _usable(description: Description) -> list[ToolDescription]:
+    return [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)][:MOST_TOOLS]
 
 
 def _values(

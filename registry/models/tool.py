@@ -147,6 +147,9 @@ class Tool(Fares):
     needs: tuple[str, ...] = ()
     """Variables that the reader has not set; told by `registry.needs`, never stored."""
 
+    live_version: int = 0
+    """Of a copy that says what another version was, the live one (`registry.review.drafts`)."""
+
     class Meta:
         constraints = [
             *Fares.CONSTRAINTS,

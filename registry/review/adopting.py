@@ -54,10 +54,13 @@ def tool_adopt(tool: Tool, entry: JsonObject, *, by: User) -> None:
     versions = {v.number: v for v in ToolVersion.objects.filter(tool=tool, number__in=numbers)}
     staged = versions[entry["number"]]
     base: JsonObject = versions[entry["live"]].snapshot if entry["live"] in versions else {}
+    title = tool.title
     for name in TOOL_FIELDS:
         value = staged.snapshot.get(name, [])  # `raw_string_args` is left out where there are none
         if name not in base or value != base[name]:
             setattr(tool, name, value)
+    if tool.package is None and tool.title != title:
+        tool.wire_name = free_wire_name(None, tool.title, tool_id=tool.pk)
     if tool.deleted_at is not None:
         of = tool.package.name if tool.package else None
         tool.wire_name = free_wire_name(of, tool.export_name or tool.title, tool_id=tool.pk)

@@ -3,9 +3,9 @@
 from collections.abc import Collection
 
 from django.contrib.auth.models import User
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
-from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
@@ -33,6 +33,17 @@ def proposal_approve(
             f"The scans found {', '.join(lacking)} in what is proposed.", codes=lacking
         )
     proposal_close(proposal, ProposalState.APPROVED, by=by, reason=reason)
+    try:
+        with transaction.atomic():
+            _adopt(proposal, by)
+    except IntegrityError:
+        raise Conflict(
+            "Somebody has just taken the name of one of the tools.", "Approve it again."
+        ) from None
+    return proposal
+
+
+def _adopt(proposal: Proposal, by: User) -> None:
     if proposal.package is not None:
         package_adopt(proposal.package, proposal, by=by)
         package_review(proposal.package, status=ReviewStatus.APPROVED)
@@ -40,7 +51,6 @@ def proposal_approve(
         for entry in proposal.versions:
             tool_adopt(proposal.tool, entry, by=by)
         tool_review(proposal.tool, status=ReviewStatus.APPROVED)
-    return proposal
 
 
 def proposal_reject(proposal: Proposal, *, by: User, reason: str) -> Proposal:

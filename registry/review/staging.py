@@ -61,10 +61,12 @@ def package_propose(
     live = [tool for tool in living if tool.review_status != ReviewStatus.CANDIDATE]
     before = canonical_digest(pinned(package, live))
     digest = canonical_digest(pinned(proposed, [draft.row for draft in drafts]))
-    if digest == before:
-        return None
     present = proposal_open_of(package)
-    if present is not None and present.digest == digest:
+    if digest == before:
+        if cause == Cause.CHECK and present is not None and present.cause == cause:
+            proposal_supersede(present)  # it offers again what was approved
+        return None
+    if present is not None and (present.digest == digest or _stands_before(present, cause)):
         return present
     if (refused := _refused(package, digest)) and not _reviews(by):
         return refused
@@ -114,13 +116,68 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
     )
 
 
-def proposal_open_of(package: Package) -> Proposal | None:
-    """Return the open proposal of a package, locked."""
+@transaction.atomic
+def tool_propose(tool: Tool, written: Tool, *, by: User, reason: str) -> Proposal | None:
+    """Propose what its owner made of an approved tool, whose row stays as it is.
+
+    Returns None where it is what is live: a proposal that waited is withdrawn then. What was
+    refused before is kept as a version and opens no second review. The caller holds the lock.
+    """
+    snapshot = snapshot_of(written)
+    digest = canonical_digest(snapshot)
+    present = proposal_open_of(tool)
+    if present is not None and present.digest == digest:
+        return present
+    if present is not None:
+        proposal_supersede(present)
+    if digest == canonical_digest(snapshot_of(tool)):
+        return None
+    if refused := _refused(tool, digest):
+        return refused
+    number = version_stage(tool, snapshot, author=by, reason=reason)
+    return _tool_proposal(tool, written, digest, number, by)
+
+
+@transaction.atomic
+def tool_announce(tool: Tool, *, by: User) -> Proposal | None:
+    """Open the review of a tool that is not approved: its row is what is proposed."""
+    digest = canonical_digest(snapshot_of(tool))
+    present = proposal_open_of(tool)
+    if present is not None and present.digest == digest:
+        return present
+    if present is not None:
+        proposal_supersede(present)
+    return _tool_proposal(None, tool, digest, tool.version, by)
+
+
+def _tool_proposal(
+    live: Tool | None, written: Tool, digest: str, number: int, by: User
+) -> Proposal:
+    entry = {"tool": str(written.pk), "export": "", "number": number}
+    return Proposal.objects.create(
+        tool_id=written.pk,
+        cause=Cause.EDIT,
+        digest=digest,
+        versions=[{**entry, "live": live.version if live else None}],
+        findings=scan(
+            {"package": None, "tools": {live.wire_name: snapshot_of(live)} if live else {}},
+            {"package": None, "tools": {written.wire_name: snapshot_of(written)}},
+        ),
+        opened_by=by,
+    )
+
+
+def proposal_open_of(subject: Package | Tool) -> Proposal | None:
+    """Return the open proposal of a package or a tool, locked."""
     return (
         Proposal.objects.select_for_update()
-        .filter(package=package, state=ProposalState.OPEN)
+        .filter(**_about(subject), state=ProposalState.OPEN)
         .first()
     )
+
+
+def _about(subject: Package | Tool) -> dict[str, Package | Tool]:
+    return {"package": subject} if isinstance(subject, Package) else {"tool": subject}
 
 
 def proposal_supersede(proposal: Proposal) -> None:
@@ -215,9 +272,16 @@ def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = 
     return {**entry, "error": found.error} if found and found.is_checked else entry
 
 
-def _refused(package: Package, digest: str) -> Proposal | None:
+def _stands_before(present: Proposal, cause: Cause) -> bool:
+    """Say whether what waits was asked for, and is not pushed away by what a check has seen."""
+    return cause == Cause.CHECK and present.cause != Cause.CHECK
+
+
+def _refused(subject: Package | Tool, digest: str) -> Proposal | None:
     """Return the last decision on this very content where it was a refusal."""
-    decided = Proposal.objects.filter(package=package, digest=digest, decided_by__isnull=False)
+    decided = Proposal.objects.filter(
+        **_about(subject), digest=digest, state__in=(*REFUSED, ProposalState.APPROVED)
+    )
     last = decided.order_by("-decided_at").first()
     return last if last is not None and last.state in REFUSED else None
 

@@ -14,7 +14,7 @@ from registry.review.deciding import (
     proposal_reject,
 )
 from registry.review.selectors import open_proposal_of
-from registry.services import LONGEST_REASON, package_review, tool_review
+from registry.services import LONGEST_DECISION, package_review, tool_review
 
 _REFUSE = {
     ReviewStatus.REJECTED: proposal_reject,
@@ -53,9 +53,9 @@ def checked_reason(reason: str) -> str:
     reason = reason.strip()
     if not reason:
         raise InvalidInput("A reason is needed.", "Say in a few words why; it is kept.")
-    if len(reason) > LONGEST_REASON:
+    if len(reason) > LONGEST_DECISION:
         raise InvalidInput(
-            f"The reason has {len(reason):,} characters; at most {LONGEST_REASON} fit.",
+            f"The reason has {len(reason):,} characters; at most {LONGEST_DECISION} fit.",
             "Say it in fewer words.",
         )
     return reason

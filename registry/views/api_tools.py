@@ -16,6 +16,7 @@ from registry.api_forms import ApiToolForm
 from registry.api_tools import ApiFields, api_tool_save, new_api_tool
 from registry.models import Tool
 from registry.models.tool import ToolKind
+from registry.review.drafts import draft_of, saved_words
 from registry.selectors import tool_owned_by
 from registry.services import tool_delete
 
@@ -31,7 +32,7 @@ def api_tool_create(request: SignedInRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def api_tool_edit(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Show the form of one of a person's own HTTP tools, and save it."""
-    return _answered(request, _own(request.user, tool_id))
+    return _answered(request, draft_of(_own(request.user, tool_id)))
 
 
 @login_required
@@ -55,7 +56,7 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
         except Conflict as error:
             form.add_error("name", f"{error.message} {error.hint}")
         else:
-            messages.success(request, f"{saved.title} is saved as version {saved.version}.")
+            messages.success(request, saved_words(saved))
             return redirect("registry:tool_detail", saved.pk)
     status = 422 if form.is_bound else 200
     return render(
@@ -72,6 +73,7 @@ def _saved(user: User, tool: Tool | None, form: ApiToolForm) -> Tool:
         input_schema=data["input_schema"],
         visibility=data["visibility"],
         team=data.get("team"),
+        reason=data.get("reason", ""),
     )
     return api_tool_save(tool or new_api_tool(user), author=user, fields=fields)
 

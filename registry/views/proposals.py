@@ -36,6 +36,7 @@ class ProposalShown:
 
     proposal: Proposal
     is_staged: bool
+    maker: str
     summary: str
     tools: list[ToolChange]
     package: DifferencesDisplay | None
@@ -57,6 +58,7 @@ def proposal_shown(subject: Package | Tool, user: User) -> ProposalShown | None:
     return ProposalShown(
         proposal=proposal,
         is_staged=staged,
+        maker=str(_maker(subject) or "a reviewer"),
         summary=told(proposal),
         tools=_tools(proposal),
         package=display_of(list(package_differences(before, after))) if before else None,
@@ -66,6 +68,23 @@ def proposal_shown(subject: Package | Tool, user: User) -> ProposalShown | None:
         blocking=blocking_codes(proposal),
         may_decide=user.has_perm("registry.change_package"),
     )
+
+
+def _maker(subject: Package | Tool) -> User | None:
+    return subject.added_by if isinstance(subject, Package) else subject.owner
+
+
+def version_waiting(tool: Tool, user: User) -> int | None:
+    """Return the number of the version that waits beside the live one, for those who may try it."""
+    proposal = open_proposal_of(tool.package or tool)
+    if proposal is None or not proposals_visible_to(user).filter(pk=proposal.pk).exists():
+        return None
+    numbers = [
+        entry["number"]
+        for entry in proposal.versions
+        if entry["tool"] == str(tool.pk) and entry["live"]
+    ]
+    return numbers[0] if numbers else None
 
 
 def last_refusal(subject: Package | Tool, user: User) -> Proposal | None:

@@ -74,6 +74,7 @@ class Draft:
     visibility: str = Visibility.PRIVATE
     team: str = ""
     schema: str = ""
+    reason: str = ""
     steps: list[StepDraft] = field(default_factory=list)
     final: list[Row] = field(default_factory=list)
 
@@ -137,7 +138,7 @@ _STEP_PARTS = (
     *("tool", "version", "success", "failure", "store_as"),
     *("timeout", "attempts", "backoff"),
 )
-_DRAFT_PARTS = ("name", "description", "visibility", "team", "schema")
+_DRAFT_PARTS = ("name", "description", "visibility", "team", "schema", "reason")
 
 
 def _step_draft(step: JsonObject, tool: StepTool | None) -> StepDraft:

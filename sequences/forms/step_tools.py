@@ -7,7 +7,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from registry.deprecated import deprecation_notice, retired
 from registry.models import Tool
+from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
 
@@ -17,7 +19,10 @@ MOST_OFFERED = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class StepTool:
-    """What the builder has to know of a tool that a step calls; required inputs come first."""
+    """What the builder has to know of a tool that a step calls; required inputs come first.
+
+    `numbers` are the versions that a step may pin, `notice` says that the tool is deprecated.
+    """
 
     id: str
     name: str
@@ -25,11 +30,14 @@ class StepTool:
     description: str
     open_to_more: bool
     fields: Mapping[str, FormField]
+    live: int
+    numbers: tuple[str, ...]
+    notice: str
 
 
 def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
     """Return the wire name and title of the tools that a step may call, by name."""
-    tools = tools_usable_by(user).order_by("wire_name", "pk")
+    tools = tools_usable_by(user).exclude(retired()).order_by("wire_name", "pk")
     if besides is not None:
         tools = tools.exclude(pk=besides)
     return list(tools.values_list("wire_name", "title")[:MOST_OFFERED])
@@ -41,11 +49,11 @@ def tools_chosen(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     found = tools_usable_by(user).filter(
         Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
     )
-    tools = [_step_tool(tool) for tool in found]
+    tools = [_step_tool(tool, user) for tool in found]
     return {key: tool for tool in tools for key in (tool.name, tool.id)}
 
 
-def _step_tool(tool: Tool) -> StepTool:
+def _step_tool(tool: Tool, user: User) -> StepTool:
     fields = sorted(form_fields(tool.input_schema), key=lambda field: not field.required)
     return StepTool(
         id=str(tool.pk),
@@ -54,6 +62,9 @@ def _step_tool(tool: Tool) -> StepTool:
         description=tool.description,
         open_to_more=tool.input_schema.get("additionalProperties") is not False,
         fields={field.name: field for field in fields},
+        live=tool.version,
+        numbers=tuple(map(str, numbers_to_pin(tool, user))),
+        notice=deprecation_notice(tool),
     )
 
 

@@ -13,12 +13,13 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from config.lib.errors import Conflict
+from config.lib.errors import Conflict, InvalidInput
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.review.drafts import draft_of, saved_words
 from sequences import selectors, services
 from sequences.definition import DefinitionInvalid, Problem
 from sequences.forms.actions import Focus, act
@@ -60,18 +61,24 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
         saved = _saved(request.user, tool, draft)
     except DefinitionInvalid as error:
         return _shown(request, tool, draft, problems=error.problems)
+    except InvalidInput as error:
+        problem = Problem("$.reason", None, "reason", f"{error.message} {error.hint}")
+        return _shown(request, tool, draft, problems=[problem])
     except Conflict as error:
         problem = Problem("$.name", None, "name", f"{error.message} {error.hint}")
         return _shown(request, tool, draft, problems=[problem])
-    messages.success(request, f"{saved.title} is saved as version {saved.version}.")
+    messages.success(request, saved_words(saved))
     page = "sequences:run_start" if action == SAVE_AND_RUN else "sequences:sequence_edit"
     url = reverse(page, args=[saved.pk])
+    if action == SAVE_AND_RUN and saved.live_version:
+        url += f"?version={saved.version}"
     return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
 
 def _stored(user: User, tool: Tool | None) -> Draft:
     if tool is None:
         return new_draft()
+    tool = draft_of(tool)
     ids = [step["toolToRunId"] for step in (tool.definition or {}).get("steps", ())]
     return draft_from_tool(tool, tools_chosen(user, ids))
 
@@ -92,7 +99,7 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
         others = services.sequence_problems(tool, author=user, **fields)
         further = [problem for problem in others if (problem.step, problem.field) not in told]
         raise DefinitionInvalid([*problems, *further])
-    return services.sequence_update(tool, author=user, **fields)
+    return services.sequence_update(tool, author=user, reason=draft.reason, **fields)
 
 
 def _team(user: User, team_id: str) -> Group | None:

@@ -20,6 +20,8 @@ from chat.models.turn import TurnStatus
 from registry.models import ImportJob, Invocation
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
+from registry.models.proposal import Cause
+from registry.review.staging import package_announce
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from tests import factories
@@ -50,10 +52,23 @@ GARBAGE = {
 """What fields are filled with, by what it is called in a test's report."""
 
 FIELDS = (
-    *("action", "after", "agent", "approval", "before", "category", "content", "cursor"),
+    *("accept", "action", "after", "agent", "approval", "before", "category", "content", "cursor"),
     *("description", "discovery_mode", "explain", "expires_at", "from_step", "health"),
     *("instructions", "kind", "limit", "max_found_tools", "messages", "model", "name", "next"),
-    *("owner", "page", "password", "q", "schema", "scopes", "status", "team", "title", "tool"),
+    *(
+        "owner",
+        "page",
+        "password",
+        "q",
+        "reason",
+        "state",
+        "schema",
+        "scopes",
+        "status",
+        "team",
+        "title",
+        "tool",
+    ),
     *("toolId", "tools", "username", "value", "version", "visibility", "expression", "text"),
     *("steps-0-tool", "steps-0-version", "steps-0-timeout", "steps-0-attempts"),
     *("steps-0-backoff", "steps-0-store_as", "steps-0-in-0-name", "steps-0-in-0-source"),
@@ -152,6 +167,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
     job = ImportJob.objects.create(
         ecosystem="npm", name=package.name, requested_by=owner, status=JobStatus.FAILED
     )
+    proposal = package_announce(package, by=owner, cause=Cause.IMPORT)
+    assert proposal is not None
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
     artifact = ConversationArtifacts(turn.conversation_id).save("a.txt", b"a", "text/plain")
@@ -169,6 +186,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     return {
         "owner": owner,
         "tool_id": sequence.pk,
+        "proposal_id": proposal.pk,
         "number": 1,
         "before": 0,
         "after": 1,

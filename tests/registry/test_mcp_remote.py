@@ -221,7 +221,9 @@ def test_an_approved_server_that_reads_or_says_something_else_is_reviewed_anew(
     package_review(package_of(alice, modern.url), status=ReviewStatus.APPROVED)
     assert package_of(alice, modern.url).review_status == ReviewStatus.APPROVED
     if changed == "words":  # as if the server had said so when it was approved
-        Tool.objects.filter(export_name="add").update(description="Adds.")
+        add = Tool.objects.get(export_name="add")
+        add.description = "Adds."
+        tool_publish(add, author=None)
 
     package = package_of(
         alice, modern.url, **({"env": ["PAYROLL_KEY"]} if changed != "words" else {})

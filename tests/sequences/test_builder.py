@@ -260,7 +260,7 @@ def test_rows_without_a_name_twice_or_without_a_source_are_told(client: Client) 
         ("steps-0-timeout", "soon", "must be a whole number"),
         ("steps-0-timeout", "900", "must be at most 300"),
         ("steps-0-attempts", "99", "must be at most 10"),
-        ("steps-0-version", "7", "does not exist"),
+        ("steps-0-version", "7", "has no version 7"),
         ("steps-0-store_as", "not a name", "letters, digits and underscores"),
         ("steps-0-success", "{{ open", "not closed"),
     ],

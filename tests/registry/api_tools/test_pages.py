@@ -9,6 +9,8 @@ from django.urls import reverse
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
 from tests.factories import make_package, make_sequence, make_tool
 from tests.registry.api_tools.making import make_api_tool
 
@@ -184,13 +186,36 @@ def test_a_change_publishes_the_next_version(client, alice):
     assert (tool.version, tool.definition["response"]["path"]) == (2, "")
 
 
-def test_a_public_tool_waits_for_review_again_after_each_change(client, alice):
+def test_a_public_tool_goes_on_while_its_change_waits(client, alice, bob, governor, client_for):
     tool = make_api_tool(alice, DEFINITION, visibility="public")
     assert tool.review_status == ReviewStatus.CANDIDATE
-    Tool.objects.filter(pk=tool.pk).update(review_status=ReviewStatus.APPROVED)
-    client.post(edit(tool), {**FILLED, "visibility": "public", "url": "https://evil.example/"})
+    proposal_approve(open_proposal_of(tool), by=governor, reason="")
+    changed = {**FILLED, "visibility": "public", "url": "https://evil.example/"}
+    told = client.post(edit(tool), changed, follow=True).content.decode()
+    assert "saved as version 2. It waits for review; everybody else has version 1" in told
+    assert "Version 2 waits for review." in told
     tool.refresh_from_db()
-    assert tool.review_status == ReviewStatus.CANDIDATE
+    assert (tool.version, tool.review_status) == (1, ReviewStatus.APPROVED)
+    assert tool.definition["url"] != "https://evil.example/"
+    assert "https://evil.example/" in client.get(edit(tool)).content.decode(), "the owner goes on"
+    assert "You look at version 2" in client.get(f"/tools/{tool.pk}/?version=2").content.decode()
+    other = client_for(bob)
+    assert "waits for review" not in other.get(f"/tools/{tool.pk}/").content.decode()
+    assert other.get(f"/tools/{tool.pk}/?version=2").status_code == 404
+    mine = client.get(f"/api/v1/tools/{tool.pk}/").json()
+    assert (mine["version"], mine["liveVersion"]) == (2, 1)
+    theirs = other.get(f"/api/v1/tools/{tool.pk}/").json()
+    assert (theirs["version"], theirs["liveVersion"]) == (1, 1)
+
+
+def test_a_narrower_visibility_holds_at_once(client, alice, governor):
+    tool = make_api_tool(alice, DEFINITION, visibility="public")
+    proposal_approve(open_proposal_of(tool), by=governor, reason="")
+    client.post(edit(tool), {**FILLED, "visibility": "public", "url": "https://evil.example/"})
+    client.post(edit(tool), {**FILLED, "visibility": "private", "url": "https://evil.example/"})
+    tool.refresh_from_db()
+    assert (tool.visibility, tool.definition["url"]) == ("private", "https://evil.example/")
+    assert open_proposal_of(tool) is None
 
 
 def test_a_tool_is_shared_with_one_of_the_persons_own_teams(client, alice, team):
