@@ -63,6 +63,15 @@ def link_of(agent: Agent, tool_id: UUID) -> AgentTool:
     return link
 
 
+def links_lost(agent: Agent) -> QuerySet[AgentTool]:
+    """Return the links whose tool was deleted; nobody can call it, whatever they pin."""
+    return (
+        AgentTool.objects.filter(agent=agent, tool__deleted_at__isnull=False)
+        .select_related("tool__successor")
+        .order_by("tool__wire_name", "pk")
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Choice:
     """A tool that an agent could carry, and whether it does."""

@@ -20,4 +20,9 @@ urlpatterns = [
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
     path("<slug:slug>/tools/<uuid:tool_id>/", pins.agent_tool_pin, name="agent_tool_pin"),
+    path(
+        "<slug:slug>/tools/<uuid:tool_id>/unlink/",
+        agents.agent_tool_unlink,
+        name="agent_tool_unlink",
+    ),
 ]

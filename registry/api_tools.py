@@ -24,6 +24,8 @@ from registry.authoring import (
     team_named,
 )
 from registry.context import CallContext
+from registry.impact.agreement import edit_impact
+from registry.impact.parts import Impact
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
 from registry.review.drafts import draft_of, tool_write
@@ -57,13 +59,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
 
     Raises ApiInvalid with everything that is wrong, each problem with its place.
     """
-    cleaned = replace(
-        fields,
-        name=clean_text(fields.name).strip(),
-        description=clean_text(fields.description).strip(),
-        definition=storable(fields.definition),
-        input_schema=storable(fields.input_schema),
-    )
+    cleaned = _cleaned(fields)
     definition = _checked(author, cleaned)
     tool.timeout_seconds = definition.timeout_seconds
     return tool_write(
@@ -76,6 +72,26 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         visibility=cleaned.visibility,
         team=cleaned.team,
         reason=cleaned.reason,
+    )
+
+
+def api_tool_impact(tool: Tool, *, author: User, fields: ApiFields) -> Impact | None:
+    """Return what these fields would do to whatever uses the tool; None for a new one.
+
+    Raises ApiInvalid as `api_tool_save` does.
+    """
+    cleaned = _cleaned(fields)
+    _checked(author, cleaned)
+    return edit_impact(tool, {"input_schema": cleaned.input_schema}, user=author)
+
+
+def _cleaned(fields: ApiFields) -> ApiFields:
+    return replace(
+        fields,
+        name=clean_text(fields.name).strip(),
+        description=clean_text(fields.description).strip(),
+        definition=storable(fields.definition),
+        input_schema=storable(fields.input_schema),
     )
 
 

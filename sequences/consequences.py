@@ -12,9 +12,9 @@ from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
 from sequences.callers import Callers, Key, Node
 from sequences.definition import DefinitionInvalid, Step, parse
-from sequences.dry_run import introduced
+from sequences.dry_run import introduced, shape_key
 from sequences.flow import output_schema_of
-from sequences.validation import ToolShape, shape_key
+from sequences.validation import ToolShape
 
 
 class Consequences:
@@ -184,4 +184,4 @@ def _shape(tool: Tool, snapshot: JsonObject) -> ToolShape:
             output = output_schema_of(parse(snapshot["definition"]))
         except DefinitionInvalid:
             output = None
-    return ToolShape(tool.wire_name, snapshot["input_schema"], output)
+    return ToolShape(tool.wire_name, snapshot["input_schema"], output_schema=output)

@@ -5,11 +5,17 @@ from itertools import chain
 
 from config.lib.types import JsonSchema
 from registry.impact.parts import Trouble
-from sequences.definition import Definition, Problem
+from sequences.definition import Definition, Problem, Step
 from sequences.flow import flow_problems
-from sequences.validation import ToolShape, shape_key, validate
+from sequences.validation import ToolShape, validate
 
 Shapes = Mapping[str, ToolShape]
+
+
+def shape_key(step: Step) -> str:
+    """Return what stands for the tool of a step, at the version that the step pins."""
+    pinned = step.tool_version
+    return f"{step.tool_to_run_id}@{pinned}" if pinned else step.tool_to_run_id
 
 
 def introduced(
@@ -55,6 +61,12 @@ def trouble_of(problem: Problem) -> Trouble:
 
 
 def _problems(definition: Definition, input_schema: JsonSchema, tools: Shapes) -> list[Problem]:
+    """Check the definition with each step's tool at just the version that the step calls."""
+    steps = tuple(
+        step.model_copy(update={"tool_to_run_id": shape_key(step), "tool_version": None})
+        for step in definition.steps
+    )
+    definition = definition.model_copy(update={"steps": steps})
     return list(
         chain(
             validate(definition, tools=tools, input_schema=input_schema),

@@ -24,7 +24,7 @@ from sequences.definition import (
 )
 from sequences.mapping import ExpressionError, compile_expression, template_expressions
 from sequences.reading import ANY, Missing, Read, all_types, inlined, member, read
-from sequences.validation import Place, ToolShape, shape_key
+from sequences.validation import Place, ToolShape
 
 TEXT: JsonSchema = {"type": "string"}
 
@@ -47,13 +47,13 @@ def flow_problems(
 ) -> Iterator[Problem]:
     """Yield what a step reads that is not there, or gives that does not fit.
 
-    `tools` are shapes by `shape_key`; a step whose tool is not among them is passed over.
+    `tools` are shapes by what the steps call them; a step whose tool is not there is passed over.
     """
     initial = inlined(input_schema)
     outputs: dict[str, JsonSchema] = {}
     for index, step in enumerate(definition.steps):
         known = _Known(initial, dict(outputs))
-        tool = tools.get(shape_key(step))
+        tool = tools.get(step.tool_to_run_id)
         result = inlined(tool.output_schema) if tool and tool.output_schema else ANY
         for name, source in step.input_mapping.items():
             for message in _source_problems(name, source, known, tool):

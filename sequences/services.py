@@ -7,9 +7,12 @@ from django.contrib.auth.models import Group, User
 from config.lib.jsontext import clean_text
 from config.lib.types import JsonValue
 from registry.authoring import field_problems
+from registry.impact.agreement import edit_impact
+from registry.impact.parts import Impact
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
 from registry.review.drafts import tool_write
+from registry.schemas import check_schema
 from registry.services import tool_delete
 from sequences.definition import DefinitionInvalid, Problem, parse, to_json
 from sequences.nesting import nesting_problems
@@ -141,6 +144,22 @@ def sequence_problems(
         ),
         *nesting_problems(parsed, tool.pk),
     ]
+
+
+def sequence_impact(
+    tool: Tool, *, author: User, definition: JsonValue, input_schema: JsonValue
+) -> Impact | None:
+    """Return what these changes would do to whatever uses the sequence.
+
+    None for a new one, and for a definition that cannot be read: saving tells what is wrong.
+    """
+    try:
+        changes = {"definition": to_json(parse(definition)), "input_schema": input_schema}
+    except DefinitionInvalid:
+        return None
+    if check_schema(input_schema):
+        return None
+    return edit_impact(tool, changes, user=author)
 
 
 def sequence_delete(tool: Tool) -> None:

@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 from registry.admin.bulk import Act, DecidesInBulk
 from registry.console.figures import NONE, Figures
 from registry.impact.asked import impact_of_end
+from registry.impact.parts import Impact
 from registry.models.package import ReviewStatus
 
 
@@ -131,6 +132,10 @@ class Reviewed(DecidesInBulk):
     def acts_on(self, item: Any) -> list[Act]:
         """Return what can be done with one item as it stands."""
         return [act for status, act in self.decisions.items() if status != item.review_status]
+
+    def impact(self, request: HttpRequest, items: Sequence[Any], act: Act) -> Impact | None:
+        """Return what it would do that nobody can call them any more."""
+        return impact_of_end(*items, user=cast(User, request.user)) if act.grave else None
 
     def render_change_form(
         self, request: HttpRequest, context: dict[str, Any], *args: Any, **options: Any

@@ -13,6 +13,7 @@ from django.template.response import TemplateResponse
 from django.urls import reverse
 
 from config.lib.errors import DomainError
+from registry.impact.parts import Impact
 from registry.services import LONGEST_DECISION
 
 MOST_AT_ONCE = 100
@@ -70,6 +71,10 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
     def impact_on(self, item: Any, request: HttpRequest) -> str:
         """Say in a sentence what taking an item away does to whatever uses it."""
         return ""
+
+    def impact(self, request: HttpRequest, items: Sequence[Any], act: Act) -> Impact | None:
+        """Return what doing it would do to whatever uses the tools; None where nothing can."""
+        return None
 
     def several(self, request: HttpRequest, queryset: QuerySet[Any], act: Act) -> HttpResponse:
         """Show the page between, or do what its form says and tell what came of it."""
@@ -129,5 +134,6 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
             "form": form,
             "from_page": request.POST.get("from") == "page",
             "action_url": request.get_full_path(),
+            "impact": self.impact(request, items, act),
         }
         return TemplateResponse(request, "admin/registry/bulk.html", context)

@@ -200,6 +200,12 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
         self.message_user(request, f"{self.subject(proposal)}: {act.done}.", messages.SUCCESS)
         return HttpResponseRedirect(reverse("admin:index"))
 
+    def impact(self, request: HttpRequest, items: Sequence[Any], act: Act) -> Impact | None:
+        """Return what approving them would do; what is refused leaves all as it is."""
+        if act is not APPROVE:
+            return None
+        return impact_of_proposal(*items, user=cast(User, request.user))
+
     @staticmethod
     def _impact(request: HttpRequest, proposal: Proposal) -> Impact | None:
         """Return what approving it would do, while it is still to be decided on."""

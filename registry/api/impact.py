@@ -7,7 +7,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.http import SignedInApiRequest
-from registry.api import impact_shapes as shapes
+from registry.api import impact_serializers as shapes
 from registry.impact.asked import asked_of_package, asked_of_tool
 
 READ = {"GET": "tools:read"}

@@ -62,12 +62,12 @@ def asked_of_tool(user: User, tool_id: UUID, query: Mapping[str, str]) -> Asked[
     """
     tool = tool_with_history(user, tool_id)
     proposal = _proposal_about(user, tool)
-    number = _version(query)
+    number, goes = _version(query), _is_deleted(query)
     if number is not None:
         version = version_seen_by(user, tool, number)
         impact = impact_of([tool.pk], user=user, proposed={tool.pk: version.snapshot})
         about = About.VERSION
-    elif proposal is None or _is_deleted(query):
+    elif proposal is None or goes:
         impact = impact_of([tool.pk], user=user, gone=True)
         about = About.DELETION
     else:
@@ -80,28 +80,34 @@ def asked_of_package(user: User, package_id: UUID, query: Mapping[str, str]) -> 
     """Answer for all tools of a package: what waits for review, else (`?deleted=1`) their end."""
     package = package_visible_to(user, package_id)
     proposal = _visible(user, open_proposal_of(package))
-    if proposal is None or _is_deleted(query):
+    goes = _is_deleted(query)
+    if proposal is None or goes:
         impact = impact_of(_tools_of(package), user=user, gone=True)
         return Asked(subject=package, about=About.DELETION, impact=impact, proposal=proposal)
     impact = impact_of_proposal(proposal, user=user)
     return Asked(subject=package, about=About.PROPOSAL, impact=impact, proposal=proposal)
 
 
-def impact_of_proposal(proposal: Proposal, *, user: User) -> Impact:
-    """Return what the approval of a proposal would do."""
-    proposed = proposed_by(proposal)
+def impact_of_proposal(*proposals: Proposal, user: User) -> Impact:
+    """Return what the approval of these proposals would do."""
+    proposed = proposed_by(*proposals)
     return impact_of(list(proposed), user=user, proposed=proposed)
 
 
-def impact_of_end(subject: Tool | Package, *, user: User) -> Impact:
-    """Return what it would do to delete, reject or quarantine a tool or a package."""
-    ids = [subject.pk] if isinstance(subject, Tool) else _tools_of(subject)
-    return impact_of(ids, user=user, gone=True)
+def impact_of_end(*subjects: Tool | Package, user: User) -> Impact:
+    """Return what it would do to delete, reject or quarantine these tools and packages."""
+    packages = [subject for subject in subjects if isinstance(subject, Package)]
+    ids = [subject.pk for subject in subjects if isinstance(subject, Tool)]
+    return impact_of([*ids, *_tools_of(*packages)], user=user, gone=True)
 
 
-def proposed_by(proposal: Proposal) -> dict[UUID, Snapshot | None]:
-    """Return the snapshots that a proposal would make live, None for a tool it takes out."""
-    numbers = {UUID(entry["tool"]): entry["number"] for entry in proposal.versions}
+def proposed_by(*proposals: Proposal) -> dict[UUID, Snapshot | None]:
+    """Return the snapshots that proposals would make live, None for a tool that they take out."""
+    numbers = {
+        UUID(entry["tool"]): entry["number"]
+        for proposal in proposals
+        for entry in proposal.versions
+    }
     versions = ToolVersion.objects.filter(
         tool_id__in=numbers, number__in=set(numbers.values())
     ).iterator()
@@ -110,7 +116,8 @@ def proposed_by(proposal: Proposal) -> dict[UUID, Snapshot | None]:
         for version in versions
         if numbers[version.tool_id] == version.number
     }
-    return {**proposed, **dict.fromkeys(map(UUID, proposal.removed))}
+    removed = [UUID(tool_id) for proposal in proposals for tool_id in proposal.removed]
+    return {**proposed, **dict.fromkeys(removed)}
 
 
 def _proposal_about(user: User, tool: Tool) -> Proposal | None:
@@ -129,8 +136,9 @@ def _visible(user: User, proposal: Proposal | None) -> Proposal | None:
     return proposals_visible_to(user).filter(pk=proposal.pk).first()
 
 
-def _tools_of(package: Package) -> list[UUID]:
-    return list(package.tools.filter(deleted_at=None).values_list("pk", flat=True))
+def _tools_of(*packages: Package) -> list[UUID]:
+    tools = Tool.objects.filter(package__in=packages, deleted_at=None)
+    return list(tools.values_list("pk", flat=True))
 
 
 def _version(query: Mapping[str, str]) -> int | None:

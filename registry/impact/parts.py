@@ -224,13 +224,15 @@ class Impact:
 
 
 def by_urgency(dependents: Iterable[Dependent]) -> tuple[Dependent, ...]:
-    """Return what breaks first, then what is touched, then what a pin keeps; by name."""
-    return tuple(
-        sorted(
-            dependents,
-            key=lambda item: (not item.breaks, item.kept, item.name.lower(), item.version or 0),
-        )
-    )
+    """Return what breaks first, then what is touched, then what a pin keeps.
+
+    Of these what is nearer to the tool comes first, because it is mended first; then by name.
+    """
+
+    def rank(item: Dependent) -> tuple[bool, bool, int, str, int]:
+        return not item.breaks, item.kept, len(item.path), item.name.lower(), item.version or 0
+
+    return tuple(sorted(dependents, key=rank))
 
 
 def _counted(number: int, noun: str) -> str:

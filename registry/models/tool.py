@@ -216,6 +216,12 @@ class Tool(Fares):
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["category"], name="tool_category"),
+            GinIndex(
+                CALLED_TOOLS,
+                name="tool_called_tools",
+                fastupdate=False,  # else every key asked for reads through what is pending
+                condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
+            ),
             models.Index(
                 fields=["wire_name"],
                 name="tool_broken",
@@ -231,11 +237,6 @@ class Tool(Fares):
                 fields=["deprecated_on"],
                 name="tool_deprecated",
                 condition=models.Q(deprecated_on__isnull=False),
-            ),
-            GinIndex(
-                CALLED_TOOLS,
-                name="tool_called_tools",
-                condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
             ),
         ]
         triggers = [notify_change("tool_changed", "NEW.id::text"), keeps_health_history()]

@@ -45,6 +45,7 @@ class ToolVersion(models.Model):
             GinIndex(
                 CALLED_THEN,
                 name="tool_version_called_tools",
+                fastupdate=False,
                 condition=models.Q(snapshot__kind=ToolKind.SEQUENCE.value),
             )
         ]

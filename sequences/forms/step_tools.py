@@ -7,8 +7,9 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q
 
-from registry.deprecated import deprecation_notice, retired
+from registry.deprecated import day_in_words, deprecation_notice, retired
 from registry.models import Tool
+from registry.models.tool import Visibility
 from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
@@ -51,6 +52,37 @@ def tools_chosen(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     )
     tools = [_step_tool(tool, user) for tool in found]
     return {key: tool for tool in tools for key in (tool.name, tool.id)}
+
+
+def tools_lost(
+    user: User, names: Iterable[str], chosen: Mapping[str, StepTool]
+) -> list[tuple[str, str]]:
+    """Return the id and what is told of each tool that steps name by its id and that was deleted.
+
+    Only of those that the person could once see, as their own, their team's or everybody's.
+    """
+    ids = {name.strip() for name in names if name.strip() not in chosen and _is_id(name.strip())}
+    if not ids:
+        return []
+    theirs = (
+        Q(owner=user)
+        | Q(package__added_by=user)
+        | Q(team__in=user.groups.values("pk"), visibility=Visibility.TEAM)
+        | Q(visibility=Visibility.PUBLIC)
+    )
+    tools = Tool.objects.filter(theirs, pk__in=ids, deleted_at__isnull=False)
+    return [(str(tool.pk), _loss(tool)) for tool in tools.select_related("successor")]
+
+
+def _loss(tool: Tool) -> str:
+    successor = tool.successor
+    lives = successor is not None and successor.deleted_at is None
+    use = f"“{successor.wire_name}”" if successor and lives else "another tool"
+    when = f" on {day_in_words(tool.deleted_at.date())}" if tool.deleted_at else ""
+    return (
+        f"“{tool.wire_name}” was deleted{when}, so this step can no longer run. "
+        f"Choose {use} for it, or take the step out."
+    )
 
 
 def _step_tool(tool: Tool, user: User) -> StepTool:

@@ -52,8 +52,9 @@ GARBAGE = {
 """What fields are filled with, by what it is called in a test's report."""
 
 FIELDS = (
-    *("accept", "action", "after", "agent", "approval", "before", "category", "content", "cursor"),
-    *("description", "discovery_mode", "explain", "expires_at", "from_step", "health"),
+    *("accept", "action", "after", "agent", "agreed", "approval", "before", "category", "content"),
+    *("cursor", "deleted", "description", "discovery_mode", "explain", "expires_at", "from_step"),
+    *("health",),
     *("instructions", "kind", "limit", "max_found_tools", "messages", "model", "name", "next"),
     *(
         "owner",

@@ -270,3 +270,44 @@ def test_the_admin_shows_the_request_to_a_reviewer(client_for, governor, alice):
     tool = make_api_tool(alice, DEFINITION, visibility="public")
     text = client_for(governor).get(f"/admin/registry/tool/{tool.pk}/change/").content.decode()
     assert "https://api.example.com/v1/" in text
+
+
+REQUIRED = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+
+
+def calling(owner, tool):
+    steps = [{"stepNumber": 1, "toolToRunId": str(tool.pk), "inputMapping": {}}]
+    return make_sequence(owner, title="Outer", definition={"format": 1, "steps": steps})
+
+
+def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(client, alice):
+    client.post(NEW, FILLED)
+    tool = Tool.objects.get(kind="api")
+    calling(alice, tool)
+    sent = {**FILLED, "input_schema": REQUIRED, "description": "Typed."}
+    answer = client.post(edit(tool), sent)
+    page = answer.content.decode()
+    assert answer.status_code == 422 and "Typed." in page
+    assert "Not saved yet: This breaks 1 sequence: “Outer”." in page
+    agreed = re.search(r'name="agreed" value="(\w{64})"', page)[1]
+    assert client.post(edit(tool), {**sent, "agreed": "x"}).status_code == 422
+    assert client.post(edit(tool), {**sent, "agreed": agreed}).status_code == 302
+    tool.refresh_from_db()
+    assert (tool.version, tool.description) == (2, "Typed.")
+
+
+def test_who_uses_a_tool_is_shown_before_it_is_deleted(client, alice):
+    tool = make_api_tool(alice, {"url": "https://api.example.com/v1"})
+    calling(alice, tool)
+    url = reverse("registry:api_tool_delete", args=[tool.pk])
+    page = client.get(url).content.decode()
+    assert "This breaks 1 sequence: “Outer”." in page
+    assert Tool.objects.filter(pk=tool.pk, deleted_at=None).exists()
+    assert client.post(url).status_code == 302
+    assert not Tool.objects.filter(pk=tool.pk, deleted_at=None).exists()
+
+
+def test_only_the_owner_is_asked_whether_to_delete(client, bob):
+    tool = make_api_tool(bob, {"url": "https://api.example.com/v1"})
+    url = reverse("registry:api_tool_delete", args=[tool.pk])
+    assert client.get(url).status_code == client.post(url).status_code == 404

@@ -6,7 +6,7 @@ from rest_framework import serializers
 
 from config.lib.types import JsonObject
 from registry.impact.asked import About, Asked
-from registry.impact.parts import Dependent, Kind, Trouble, Use
+from registry.impact.parts import Dependent, Trouble, Use
 
 
 class ImpactQuerySerializer(serializers.Serializer[Any]):
@@ -57,7 +57,7 @@ class ImpactDependentSerializer(serializers.Serializer[Dependent]):
     owner = serializers.CharField()
     url = serializers.CharField(help_text="Its page; empty where you may not open it.")
     version = serializers.IntegerField(allow_null=True)
-    state = serializers.ChoiceField(choices=["live", "staged", "pinned"])
+    state = serializers.CharField(help_text="live, staged (it waits for review) or pinned.")
     how = serializers.CharField()
     kept = serializers.BooleanField()
     breaks = serializers.BooleanField()
@@ -69,7 +69,7 @@ class ImpactDependentSerializer(serializers.Serializer[Dependent]):
 class ImpactPinSerializer(serializers.Serializer[Any]):
     """One pin: who pins which version of which tool, and whether that keeps it."""
 
-    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
+    kind = serializers.CharField(help_text="agent or sequence")
     id = serializers.UUIDField()
     name = serializers.CharField()
     tool = serializers.CharField()
@@ -81,7 +81,7 @@ class ImpactPinSerializer(serializers.Serializer[Any]):
 class ImpactProblemSerializer(ImpactTroubleSerializer):
     """One thing that would break, with whose it is."""
 
-    kind = serializers.ChoiceField(choices=[kind.value for kind in Kind])
+    kind = serializers.CharField(help_text="agent or sequence")
     id = serializers.UUIDField()
     name = serializers.CharField()
 
