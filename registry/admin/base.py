@@ -124,11 +124,6 @@ class Reviewed(DecidesInBulk):
         """Return the status that an act gives."""
         return next(status for status, each in self.decisions.items() if each is act)
 
-    def impact_on(self, item: Any, request: HttpRequest) -> str:
-        """Say what would break without it."""
-        impact = impact_of_end(item, user=cast(User, request.user))
-        return "Nothing uses it." if impact.is_empty else str(impact.summary)
-
     def acts_on(self, item: Any) -> list[Act]:
         """Return what can be done with one item as it stands."""
         return [act for status, act in self.decisions.items() if status != item.review_status]
