@@ -150,7 +150,7 @@ class Reviewed(DecidesInBulk):
     def review(self, item: Any) -> SafeString:
         return badge(item.review_status, item.get_review_status_display())
 
-    @admin.display(description="Calls (30 days)")
+    @admin.display(description="Calls, 30 d")
     def calls(self, item: Any) -> str:
         return f"{item.figures.calls:,}"
 
