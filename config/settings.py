@@ -146,6 +146,7 @@ LOGOUT_REDIRECT_URL = "home"
 
 # --- Language and time -----------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True

@@ -1,9 +1,11 @@
 """What the admins of the registry share."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, cast
 
 from django.contrib import admin
+from django.contrib.admin.utils import flatten
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.db.models import Model, QuerySet
@@ -76,8 +78,10 @@ class Reviewed(DecidesInBulk):
     actions = ("approve", "reject", "quarantine")
     change_form_template = "admin/registry/reviewed_form.html"
     show_full_result_count = False
+    show_facets = admin.ShowFacets.NEVER  # each would count the whole table
     list_per_page = 50
     decisions: ClassVar[Mapping[ReviewStatus, Act]] = {}
+    seldom: ClassVar[frozenset[str]] = frozenset({"Stop", "End"})
 
     def figures_of(self, rows: Sequence[Any]) -> Mapping[Any, Figures]:
         """Return the figures of the rows of a page."""
@@ -91,6 +95,15 @@ class Reviewed(DecidesInBulk):
 
     def get_changelist(self, request: HttpRequest, **_: Any) -> type[ChangeList]:
         return FiguredList
+
+    def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Any:
+        """Return the parts of a page without those that may say nothing, and say nothing."""
+        return [
+            (title, options)
+            for title, options in self.fieldsets or ()
+            if title not in self.seldom
+            or any(getattr(obj, str(name), None) for name in flatten(options["fields"]))
+        ]
 
     @admin.action(description="Approve…", permissions=["change"])
     def approve(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
@@ -110,11 +123,6 @@ class Reviewed(DecidesInBulk):
     def status_of(self, act: Act) -> ReviewStatus:
         """Return the status that an act gives."""
         return next(status for status, each in self.decisions.items() if each is act)
-
-    def impact_on(self, item: Any, request: HttpRequest) -> str:
-        """Say what would break without it."""
-        impact = impact_of_end(item, user=cast(User, request.user))
-        return "Nothing uses it." if impact.is_empty else str(impact.summary)
 
     def acts_on(self, item: Any) -> list[Act]:
         """Return what can be done with one item as it stands."""
@@ -142,7 +150,7 @@ class Reviewed(DecidesInBulk):
     def review(self, item: Any) -> SafeString:
         return badge(item.review_status, item.get_review_status_display())
 
-    @admin.display(description="Calls, 30 days")
+    @admin.display(description="Calls, 30 d")
     def calls(self, item: Any) -> str:
         return f"{item.figures.calls:,}"
 
@@ -156,6 +164,34 @@ class Reviewed(DecidesInBulk):
             return ""
         url = reverse("admin:registry_proposal_change", args=[item.figures.proposal])
         return format_html('<a href="{}">Decide</a>', url)
+
+
+class StoppedFilter(admin.SimpleListFilter):
+    """Tells what was stopped everywhere from what runs."""
+
+    title = "stop"
+    parameter_name = "stopped"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return [("yes", "Stopped"), ("no", "Not stopped")]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        if self.value() not in ("yes", "no"):
+            return queryset
+        return queryset.filter(stopped_at__isnull=self.value() == "no")
+
+
+def shown_json(name: str) -> Callable[[Any, Any], SafeString | None]:
+    """Return what shows a JSON field of a row indented, as an attribute of its admin."""
+
+    @admin.display(description=name.replace("_", " ").capitalize())
+    def show(_: Any, item: Any) -> SafeString | None:
+        value = getattr(item, name)
+        if not value:
+            return None
+        return format_html("<pre>{}</pre>", json.dumps(value, ensure_ascii=False, indent=2))
+
+    return show
 
 
 def badge(state: str, words: str) -> SafeString:

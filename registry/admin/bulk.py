@@ -1,7 +1,7 @@
 """Decide on many things at once: what is chosen, what would be refused, one reason for all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -14,12 +14,10 @@ from django.urls import reverse
 
 from config.lib.errors import DomainError
 from registry.impact.parts import Impact
-from registry.services import LONGEST_REASON
+from registry.services import LONGEST_DECISION
 
 MOST_AT_ONCE = 100
 MOST_TOLD = 10
-MOST_IMPACTS = 10
-"""Items of which it is told what their end does to others; each costs some queries."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,14 +40,13 @@ class Chosen:
     detail: str
     obstacle: str
     url: str
-    impact: str = ""
 
 
 class ReasonForm(forms.Form):
     """Why something is decided; it is kept for good."""
 
     reason = forms.CharField(
-        max_length=LONGEST_REASON,
+        max_length=LONGEST_DECISION,
         widget=forms.Textarea({"rows": 3, "autofocus": True}),
         error_messages={"required": "Say in a few words why; it is kept."},
     )
@@ -67,10 +64,6 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
     def carry_out(self, item: Any, act: Act, *, by: User, reason: str) -> None:
         """Do it to one item; raise a DomainError where it cannot be done."""
         raise NotImplementedError
-
-    def impact_on(self, item: Any, request: HttpRequest) -> str:
-        """Say in a sentence what taking an item away does to whatever uses it."""
-        return ""
 
     def impact(self, request: HttpRequest, items: Sequence[Any], act: Act) -> Impact | None:
         """Return what doing it would do to whatever uses the tools; None where nothing can."""
@@ -119,11 +112,6 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
         self, request: HttpRequest, items: list[Any], act: Act, form: ReasonForm
     ) -> HttpResponse:
         rows = [self.chosen(item, act) for item in items]
-        if act.grave and len(items) <= MOST_IMPACTS:
-            rows = [
-                row if row.obstacle else replace(row, impact=self.impact_on(row.item, request))
-                for row in rows
-            ]
         context = {
             **self.admin_site.each_context(request),
             "title": act.label,

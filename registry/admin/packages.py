@@ -11,10 +11,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from config.lib.errors import InvalidInput
-from registry.admin.base import ReadOnly, Reviewed, acts, badge
+from registry.admin.base import ReadOnly, Reviewed, StoppedFilter, acts, badge, shown_json
 from registry.admin.bulk import Act, Chosen
 from registry.console.figures import Figures, package_figures, tools_of_packages
 from registry.models import Package, Tool
@@ -24,11 +25,15 @@ from registry.services import checked_hosts, package_allow_hosts
 
 class ToolInline(ReadOnly, admin.TabularInline[Tool, Package]):
     model = Tool
-    fields = ("wire_name", "export_name", "health", "version")
+    fields = ("name", "export_name", "health", "version")
     readonly_fields = fields
-    show_change_link = True
     extra = 0
     ordering = ("wire_name", "pk")
+
+    @admin.display(description="Wire name")
+    def name(self, tool: Tool) -> SafeString:
+        url = reverse("admin:registry_tool_change", args=[tool.pk])
+        return format_html('<a href="{}">{}</a>', url, tool.wire_name)
 
     @admin.display(description="Health")
     def health(self, tool: Tool) -> SafeString:
@@ -53,34 +58,40 @@ class PackageReviewForm(forms.ModelForm[Package]):
 @admin.register(Package)
 class PackageAdmin(Reviewed):
     list_display = (
-        *("name", "ecosystem", "version", "review", "tools", "calls", "success", "found"),
-        *("waits", "updated_at"),
+        *("named", "ecosystem", "review", "tools", "calls", "success", "found", "waits"),
     )
-    list_filter = (
-        "review_status",
-        "ecosystem",
-        "tier",
-        ("stopped_at", admin.EmptyFieldListFilter),
-    )
+    list_filter = ("review_status", "ecosystem", StoppedFilter)
     search_fields = ("name",)
     readonly_fields = (
         *("name", "ecosystem", "version", "review", "added_by", "description", "category"),
-        *("tier", "downloads", "integrity", "artifact", "env", "frameworks", "findings"),
-        *("manifest", "stopped_at", "stopped_reason", "created_at", "updated_at"),
+        *("tier", "downloads", "integrity", "artifact", "shown_env", "frameworks"),
+        *(
+            "shown_findings",
+            "shown_manifest",
+            "stopped_at",
+            "stopped_reason",
+            "created_at",
+            "updated_at",
+        ),
     )
     fieldsets = (
         (None, {"fields": ("name", "ecosystem", "version", "review", "allowed_hosts")}),
         ("Stop", {"fields": ("stopped_at", "stopped_reason")}),
         (
             "What it says of itself",
-            {"fields": ("description", "category", "tier", "frameworks", "env", "downloads")},
+            {"fields": ("description", "category", "tier", "frameworks", "shown_env", "downloads")},
         ),
-        ("What was pinned", {"fields": ("integrity", "artifact", "findings", "manifest")}),
+        (
+            "What was pinned",
+            {"fields": ("integrity", "artifact", "shown_findings", "shown_manifest")},
+        ),
         ("History", {"fields": ("added_by", "created_at", "updated_at")}),
     )
     form = PackageReviewForm
     inlines = (ToolInline,)
     ordering = ("name", "pk")
+    shown_env = shown_json("env")
+    shown_manifest = shown_json("manifest")
     decisions = acts("packages", "What uses their tools loses them at once.")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Package]:
@@ -94,6 +105,10 @@ class PackageAdmin(Reviewed):
             row.tool_counts = counts.get(row.pk, {"tools": 0, "broken": 0})
         return package_figures(ids)
 
+    @admin.display(description="Package", ordering="name")
+    def named(self, package: Package) -> str:
+        return str(package)
+
     @admin.display(description="Tools")
     def tools(self, package: Any) -> SafeString | str:
         counts = package.tool_counts
@@ -104,6 +119,12 @@ class PackageAdmin(Reviewed):
     @admin.display(description="Findings")
     def found(self, package: Package) -> str:
         return str(len(package.findings)) if package.findings else ""
+
+    @admin.display(description="Findings of the import")
+    def shown_findings(self, package: Package) -> SafeString | None:
+        rows = ((item.get("path", ""), item.get("message", "")) for item in package.findings)
+        lines = format_html_join("", "<li><code>{}</code> {}</li>", rows)
+        return format_html('<ul class="found">{}</ul>', lines) if package.findings else None
 
     def chosen(self, item: Package, act: Act) -> Chosen:
         """Say what a package is, and what stands in the way."""

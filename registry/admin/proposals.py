@@ -80,7 +80,8 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
         "state_shown",
     )
     list_display_links = ("subject",)
-    list_filter = ("state", "cause", ("package", admin.EmptyFieldListFilter))
+    list_filter = ("state", "cause")
+    show_facets = admin.ShowFacets.NEVER
     search_fields = ("package__name", "tool__wire_name", "opened_by__username")
     ordering = ("-opened_at", "pk")
     actions = ("approve", "reject", "quarantine")

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from registry.admin.base import ReadOnly, Reviewed, acts, badge
+from registry.admin.base import ReadOnly, Reviewed, StoppedFilter, acts, badge, shown_json
 from registry.admin.bulk import Act, Chosen
 from registry.console.figures import Figures, tool_figures
 from registry.models import Tool, ToolVersion
@@ -30,7 +30,6 @@ class VersionInline(ReadOnly, admin.TabularInline[ToolVersion, Tool]):
     model = ToolVersion
     fields = ("number", "reason", "author", "created_at", "difference")
     readonly_fields = fields
-    show_change_link = True
     extra = 0
     ordering = ("-number",)
 
@@ -92,8 +91,7 @@ class ToolAdmin(Reviewed):
         HealthFilter,
         "kind",
         "visibility",
-        ("stopped_at", admin.EmptyFieldListFilter),
-        ("deprecated_on", admin.EmptyFieldListFilter),
+        StoppedFilter,
     )
     search_fields = ("wire_name", "title", "package__name")
     fieldsets = (
@@ -102,7 +100,7 @@ class ToolAdmin(Reviewed):
             {
                 "fields": (
                     *("wire_name", "title", "kind", "package", "export_name", "review", "health"),
-                    *("health_error", "timeout_seconds"),
+                    *("shown_error", "timeout_seconds"),
                 )
             },
         ),
@@ -112,8 +110,8 @@ class ToolAdmin(Reviewed):
             "What it says of itself",
             {
                 "fields": (
-                    *("description", "category", "input_schema", "output_schema", "ai_agent"),
-                    "definition",
+                    *("description", "category", "shown_input", "shown_output", "shown_guidance"),
+                    "shown_definition",
                 )
             },
         ),
@@ -133,6 +131,11 @@ class ToolAdmin(Reviewed):
     )
     inlines = (VersionInline,)
     ordering = ("wire_name", "pk")
+    shown_input = shown_json("input_schema")
+    shown_output = shown_json("output_schema")
+    shown_guidance = shown_json("ai_agent")
+    shown_definition = shown_json("definition")
+    shown_error = shown_json("health_error")
     decisions = acts("tools", "What uses them loses them at once.")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from config.lib.types import JsonObject, JsonValue
 from registry.review.changes import change_findings
 from registry.review.cues import BLOCK, INFO, WARN
 from registry.review.names import name_findings
-from registry.review.texts import text_findings
+from registry.review.texts import finding, text_findings
 
 MOST_FINDINGS = 200
 _ORDER = {BLOCK: 0, WARN: 1, INFO: 2}
@@ -61,11 +61,7 @@ def _bounded(findings: list[JsonObject]) -> list[JsonObject]:
     if len(findings) <= MOST_FINDINGS:
         return findings
     left = len(findings) - MOST_FINDINGS
-    more: JsonObject = {
-        "code": "more_findings",
-        "path": "",
-        "message": f"{left} more findings are not listed; the gravest are.",
-        "severity": BLOCK if blocking(findings[MOST_FINDINGS:]) else INFO,
-        "introduced": True,
-    }
+    severity = BLOCK if blocking(findings[MOST_FINDINGS:]) else INFO
+    told = f"{left} more findings are not listed; the gravest are."
+    more = finding("more_findings", "", severity, told)
     return [*findings[:MOST_FINDINGS], more]

@@ -110,7 +110,7 @@ def test_what_uses_them_is_told_before_they_are_taken_away(judge, alice, client_
 
     text = act(client_for(judge), "quarantine", tool, make_tool())
     assert "1 agent" in text
-    assert "Nothing uses it." in text
+    assert "Announcer" in text
 
 
 def test_from_its_own_page_one_comes_back_to_it(judge, client_for):
