@@ -1,4 +1,4 @@
-"""Govern agents, links, credentials (never their values) and tokens."""
+"""Look at agents, links, credentials and tokens; no value of a secret is ever shown."""
 
 from typing import Any
 
@@ -6,48 +6,71 @@ from django.contrib import admin
 from django.http import HttpRequest
 
 from agents.models import Agent, AgentTool, ApiToken, Credential
+from agents.selectors import agents_by_tool
+from registry.console.figures import count_agents_with
+
+count_agents_with(agents_by_tool)
 
 
-class LinkInline(admin.TabularInline[AgentTool, Agent]):
-    model = AgentTool
-    extra = 0
-    autocomplete_fields = ("tool",)
+class OwnedAdmin(admin.ModelAdmin[Any]):
+    """What a person makes and changes in the product, by its services."""
 
+    show_full_result_count = False
 
-@admin.register(Agent)
-class AgentAdmin(admin.ModelAdmin[Agent]):
-    list_display = ("name", "slug", "owner", "visibility", "team", "discovery_mode", "updated_at")
-    list_filter = ("visibility", "discovery_mode", "team")
-    list_select_related = ("owner", "team")
-    search_fields = ("name", "slug", "description", "owner__username")
-    autocomplete_fields = ("owner", "team")
-    readonly_fields = ("created_at", "updated_at")
-    inlines = (LinkInline,)
-    ordering = ("name", "pk")
-
-
-@admin.register(AgentTool)
-class AgentToolAdmin(admin.ModelAdmin[AgentTool]):
-    list_display = ("agent", "tool", "approval", "pinned_version", "created_at")
-    list_filter = ("approval",)
-    list_select_related = ("agent", "tool")
-    search_fields = ("agent__name", "tool__wire_name")
-    autocomplete_fields = ("agent", "tool")
-    ordering = ("agent__name", "pk")
-
-
-class SecretsAdmin(admin.ModelAdmin[Any]):
-    """A person makes these; governance sees that they exist and may take them away."""
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
+class LinkInline(admin.TabularInline[AgentTool, Agent]):
+    model = AgentTool
+    fields = ("tool", "approval", "pinned_version", "created_at")
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+    ordering = ("tool__wire_name", "pk")
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).select_related("tool")
+
+
+@admin.register(Agent)
+class AgentAdmin(OwnedAdmin):
+    list_display = ("name", "slug", "owner", "visibility", "team", "discovery_mode", "updated_at")
+    list_filter = ("visibility", "discovery_mode")
+    list_select_related = ("owner", "team")
+    search_fields = ("name", "slug", "owner__username")
+    inlines = (LinkInline,)
+    ordering = ("name", "pk")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+@admin.register(AgentTool)
+class AgentToolAdmin(OwnedAdmin):
+    list_display = ("agent", "tool", "approval", "pinned_version", "created_at")
+    list_filter = ("approval",)
+    list_select_related = ("agent", "tool")
+    search_fields = ("agent__name", "tool__wire_name")
+    ordering = ("agent__name", "pk")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
 @admin.register(Credential)
-class CredentialAdmin(SecretsAdmin):
+class CredentialAdmin(OwnedAdmin):
+    """Governance sees that a credential exists and may take it away."""
+
     list_display = ("name", "owner", "agent", "updated_at")
     list_select_related = ("owner", "agent")
     search_fields = ("name", "owner__username")
@@ -56,7 +79,9 @@ class CredentialAdmin(SecretsAdmin):
 
 
 @admin.register(ApiToken)
-class ApiTokenAdmin(SecretsAdmin):
+class ApiTokenAdmin(OwnedAdmin):
+    """Governance sees that a token exists and may take it away."""
+
     list_display = ("name", "prefix", "user", "scopes", "expires_at", "last_used_at")
     list_select_related = ("user",)
     search_fields = ("name", "prefix", "user__username")

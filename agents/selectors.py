@@ -1,14 +1,16 @@
 """Which agents, credentials and tokens a person sees."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
+from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
@@ -48,7 +50,24 @@ def links_of(agent: Agent) -> QuerySet[AgentTool]:
     """Return the links of an agent with their tools."""
     return (
         AgentTool.objects.filter(agent=agent, tool__deleted_at=None)
-        .select_related("tool__package", "agent")
+        .select_related("tool__package", "tool__successor", "agent")
+        .order_by("tool__wire_name", "pk")
+    )
+
+
+def link_of(agent: Agent, tool_id: UUID) -> AgentTool:
+    """Return the link of an agent to a living tool, or raise NotFound."""
+    link = links_of(agent).select_related("agent__owner").filter(tool_id=tool_id).first()
+    if link is None:
+        raise NotFound(f"{agent.name} has no such tool.", "Link it first.")
+    return link
+
+
+def links_lost(agent: Agent) -> QuerySet[AgentTool]:
+    """Return the links whose tool was deleted; nobody can call it, whatever they pin."""
+    return (
+        AgentTool.objects.filter(agent=agent, tool__deleted_at__isnull=False)
+        .select_related("tool__successor")
         .order_by("tool__wire_name", "pk")
     )
 
@@ -64,7 +83,12 @@ class Choice:
 def tool_choices(agent: Agent) -> list[Choice]:
     """Return the tools that the owner may use, the linked ones first."""
     linked = set(AgentTool.objects.filter(agent=agent).values_list("tool_id", flat=True))
-    tools = tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).order_by("wire_name", "pk")
+    tools = (
+        tools_usable_by(agent.owner)
+        .exclude(retired() & ~Q(pk__in=linked))
+        .exclude(kind=ToolKind.CODE)
+        .order_by("wire_name", "pk")
+    )
     choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
     return sorted(choices, key=lambda choice: not choice.linked)
 
@@ -72,6 +96,12 @@ def tool_choices(agent: Agent) -> list[Choice]:
 def agents_using(user: User, tool_id: UUID) -> QuerySet[Agent]:
     """Return the visible agents that carry a tool."""
     return agents_visible_to(user).filter(links__tool_id=tool_id).order_by("name", "pk")
+
+
+def agents_by_tool(tool_ids: Collection[UUID]) -> dict[UUID, int]:
+    """Return how many agents carry each of these tools; those that none carries are left out."""
+    links = AgentTool.objects.filter(tool_id__in=tool_ids).values("tool_id").order_by()
+    return dict(links.annotate(agents=Count("agent_id")).values_list("tool_id", "agents"))
 
 
 def credentials_of(user: User) -> QuerySet[Credential]:

@@ -19,8 +19,9 @@ from config.lib.errors import InvalidInput, NotAllowed, NotFound
 from config.lib.jsontext import storable
 from config.lib.sealing import seal
 from config.lib.types import JsonObject
-from registry.loading import load_spec
+from registry.deprecated import deprecation_notice, is_retired
 from registry.models.tool import ToolKind
+from registry.pins import pinned_spec
 from registry.roles import teams_of
 from registry.selectors import tools_usable_by
 
@@ -99,8 +100,13 @@ def tool_link(
             f"{tool.wire_name} is not linked like other tools.",
             "Switch on “Let it run code” in the agent's settings.",
         )
+    if is_retired(tool) and not AgentTool.objects.filter(agent=agent, tool=tool).exists():
+        raise InvalidInput(
+            f"{tool.wire_name} is not linked any more. {deprecation_notice(tool)}",
+            "Agents that have it keep it.",
+        )
     if pinned_version is not None:
-        load_spec(tool, pinned_version)
+        pinned_spec(tool, pinned_version, user=agent.owner)
     link, _ = AgentTool.objects.update_or_create(
         agent=agent,
         tool=tool,
@@ -110,6 +116,18 @@ def tool_link(
             "approval": approval,
         },
     )
+    return link
+
+
+def tool_pin(link: AgentTool, number: int | None) -> AgentTool:
+    """Hold a link to a version of its tool, or with None let it follow the live one.
+
+    Raises ToolUnavailable when there is no such version, PinRefused when it may not be pinned.
+    """
+    if number is not None:
+        pinned_spec(link.tool, number, user=link.agent.owner)
+    link.pinned_version = number
+    link.save(update_fields=["pinned_version"])
     return link
 
 

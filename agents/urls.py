@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents, experiments, usage
+from agents.views import access, agents, experiments, pins, usage
 
 app_name = "agents"
 urlpatterns = [
@@ -37,5 +37,11 @@ urlpatterns = [
         "<slug:slug>/experiments/<uuid:experiment_id>/delete/",
         experiments.experiment_delete,
         name="experiment_delete",
+    ),
+    path("<slug:slug>/tools/<uuid:tool_id>/", pins.agent_tool_pin, name="agent_tool_pin"),
+    path(
+        "<slug:slug>/tools/<uuid:tool_id>/unlink/",
+        agents.agent_tool_unlink,
+        name="agent_tool_unlink",
     ),
 ]

@@ -11,6 +11,8 @@ from chat.models import Artifact, Conversation, ConversationSecret, Message, Tur
 class RecordAdmin(admin.ModelAdmin[Any]):
     """What happened is not added to or changed by hand, and goes only with its conversation."""
 
+    show_full_result_count = False
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -26,14 +28,15 @@ class RecordAdmin(admin.ModelAdmin[Any]):
 @admin.register(Conversation)
 class ConversationAdmin(admin.ModelAdmin[Conversation]):
     list_display = ("__str__", "user", "agent", "created_at", "updated_at")
-    list_filter = ("agent",)
     list_select_related = ("user", "agent")
     search_fields = ("title", "user__username", "agent__name")
-    readonly_fields = ("user", "agent", "created_at", "updated_at")
-    date_hierarchy = "created_at"
+    show_full_result_count = False
     ordering = ("-updated_at", "pk")
 
     def has_add_permission(self, request: HttpRequest) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
 
@@ -78,7 +81,7 @@ class MessageAdmin(RecordAdmin):
     list_display = ("turn", "position", "role", "content_start", "created_at")
     list_filter = ("role",)
     list_select_related = ("turn",)
-    search_fields = ("content",)
+    search_fields = ("=turn__id",)
     ordering = ("-created_at", "pk")
 
     @admin.display(description="Content")

@@ -204,7 +204,7 @@ class Toolbox:
 
 
 def _search_output(specs: Iterable[ToolSpec]) -> JsonObject:
-    tools = [{"name": spec.wire_name, "description": spec.description} for spec in specs]
+    tools = [{"name": spec.wire_name, "description": spec.told} for spec in specs]
     note = (
         "You can call these tools now. Stop searching and use the one that fits."
         if tools

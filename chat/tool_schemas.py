@@ -57,7 +57,7 @@ def code_schema(spec: ToolSpec, callable_names: Iterable[str]) -> JsonObject:
 def model_schema(spec: ToolSpec) -> JsonObject:
     """Return a tool as a model is told of it; examples show what it is asked for."""
     examples = spec.ai_agent.get("examples")
-    description = spec.description
+    description = spec.told
     if isinstance(examples, list) and examples:
         quoted = " ".join(f"“{example}”" for example in examples[:MOST_EXAMPLES])
         description = f"{description}{EXAMPLES}{quoted}"

@@ -57,7 +57,7 @@ INSTALLED_APPS = [
     "agents",
     "sequences",
     "chat",
-    "django.contrib.admin",
+    "config.apps.ConsoleConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -125,6 +125,7 @@ CELERY_BEAT_SCHEDULE = {
     "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
     "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
+    "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
     "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
     "score-tools": {"task": "registry.score_tools", "schedule": 60.0},
@@ -148,6 +149,7 @@ LOGOUT_REDIRECT_URL = "home"
 
 # --- Language and time -----------------------------------------------------------------------
 LANGUAGE_CODE = "en-gb"
+FORMAT_MODULE_PATH = "config.formats"
 TIME_ZONE = "UTC"
 USE_I18N = False
 USE_TZ = True
@@ -247,12 +249,19 @@ TOOL_AUTHORS = {
 }
 """Kind of tool that people make → dotted path of the class that makes it."""
 
+TOOL_DEPENDENTS = ("sequences.dependents.SequenceDependents", "agents.dependents.AgentDependents")
+"""Dotted paths of the classes that say what uses a tool; each is told what those before found."""
+
 # --- Outgoing requests -----------------------------------------------------------------------
 OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")
 """Addresses besides the public ones that tools may reach."""
 
 TRUSTED_TOKEN_HOSTS = tuple(listed("TRUSTED_TOKEN_HOSTS", ""))
 """Hosts of the same trust domain, which the caller's own token may be sent to."""
+
+# --- Package registries ----------------------------------------------------------------------
+SYNC_KEYWORD = os.environ.get("OUTFITTER_SYNC_KEYWORD", "").strip()
+"""The npm keyword that is looked for from the start; empty: until a governor turns it on."""
 
 # --- Chat ------------------------------------------------------------------------------------
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")

@@ -13,6 +13,7 @@ from registry.models import Tool
 from registry.models.tool import Visibility
 from registry.roles import teams_of
 from registry.scope_field import ScopesField
+from registry.services import LONGEST_REASON
 
 BODIES = (
     ("none", "None"),
@@ -39,6 +40,7 @@ GROUPS = (
     ("Answer", ("response_path",)),
     ("Sharing", ("visibility", "team", "required_scopes")),
     ("Limits", ("success_status", "max_bytes", "timeout_seconds")),
+    ("History", ("reason",)),
 )
 FIELD_OF = {
     "inputSchema": "input_schema",
@@ -181,12 +183,20 @@ class ApiToolForm(forms.Form):
         help_text="Such as mail:send, separated by spaces. Only agents and tokens that are granted "
         "all of them may call it.",
     )
+    reason = forms.CharField(
+        required=False,
+        max_length=LONGEST_REASON,
+        label="Why you change it",
+        help_text="Kept in the history beside the new version.",
+    )
 
     def __init__(self, data: QueryDict | None, *, user: User, tool: Tool | None) -> None:
         super().__init__(data, initial=initial_of(tool), label_suffix="")
         self._before = (tool.definition if tool else None) or {}
         known = tool.required_scopes if tool else ()
         self.fields["required_scopes"].known = known  # type: ignore[attr-defined]
+        if tool is None:
+            del self.fields["reason"]
         teams = teams_of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
@@ -221,6 +231,7 @@ class ApiToolForm(forms.Form):
         return [
             (title, [self[name] for name in names if name in self.fields])
             for title, names in GROUPS
+            if any(name in self.fields for name in names)
         ]
 
     def definition(self) -> JsonObject:

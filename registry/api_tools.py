@@ -26,10 +26,13 @@ from registry.authoring import (
     team_named,
 )
 from registry.context import CallContext
+from registry.impact.agreement import edit_impact
+from registry.impact.parts import Impact
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
+from registry.review.drafts import draft_of, tool_write
 from registry.schemas import check_schema
-from registry.services import tool_delete, tool_write
+from registry.services import tool_delete
 
 LARGEST_DEFINITION = 100_000
 """Bytes of JSON that a definition, and an input schema, may have."""
@@ -46,6 +49,7 @@ class ApiFields:
     visibility: str
     team: Group | None = None
     required_scopes: Collection[str] = ()
+    reason: str = ""
 
 
 def new_api_tool(owner: User) -> Tool:
@@ -58,13 +62,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
 
     Raises ApiInvalid with everything that is wrong, each problem with its place.
     """
-    cleaned = replace(
-        fields,
-        name=clean_text(fields.name).strip(),
-        description=clean_text(fields.description).strip(),
-        definition=storable(fields.definition),
-        input_schema=storable(fields.input_schema),
-    )
+    cleaned = _cleaned(fields)
     definition = _checked(tool, author, cleaned)
     tool.timeout_seconds = definition.timeout_seconds
     return tool_write(
@@ -77,6 +75,27 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         visibility=cleaned.visibility,
         team=cleaned.team,
         required_scopes=cleaned.required_scopes,
+        reason=cleaned.reason,
+    )
+
+
+def api_tool_impact(tool: Tool, *, author: User, fields: ApiFields) -> Impact | None:
+    """Return what these fields would do to whatever uses the tool; None for a new one.
+
+    Raises ApiInvalid as `api_tool_save` does.
+    """
+    cleaned = _cleaned(fields)
+    _checked(tool, author, cleaned)
+    return edit_impact(tool, {"input_schema": cleaned.input_schema}, user=author)
+
+
+def _cleaned(fields: ApiFields) -> ApiFields:
+    return replace(
+        fields,
+        name=clean_text(fields.name).strip(),
+        description=clean_text(fields.description).strip(),
+        definition=storable(fields.definition),
+        input_schema=storable(fields.input_schema),
     )
 
 
@@ -156,7 +175,7 @@ class ApiAuthor:
     def update(self, user: User, tool: Tool, data: JsonObject) -> Tool:
         """Change the named fields of an HTTP tool and publish the next version."""
         require_owner(user, tool)
-        fields = _fields(user, {**present_fields(tool), **checked_fields("tool", data)})
+        fields = _fields(user, {**present_fields(draft_of(tool)), **checked_fields("tool", data)})
         return api_tool_save(tool, author=user, fields=fields)
 
     def delete(self, user: User, tool: Tool) -> None:
@@ -184,4 +203,5 @@ def _fields(user: User, data: JsonObject) -> ApiFields:
         visibility=data["visibility"],
         team=team_named(user, data["team"]),
         required_scopes=data["requiredScopes"],
+        reason=data.get("reason", ""),
     )

@@ -32,8 +32,9 @@ FIELDS = {
     "definition": dict,
     "inputSchema": dict,
     "requiredScopes": list,
+    "reason": str,
 }
-"""Field of a request's body → its type. `team` is the name of a team."""
+"""Field of a request's body → its type. `team` is the name of a team, `reason` why it changes."""
 
 TYPE_WORDS: dict[object, str] = {str: "text", dict: "an object", list: "a list of texts"}
 

@@ -331,6 +331,12 @@ class VersionNotFound(PackageNotFound):
     code = "version_not_found"
 
 
+class VersionTooNew(ToolUnavailable):
+    """The version was published so lately that the client does not install it yet."""
+
+    code = "version_too_new"
+
+
 class InvalidPackage(ToolUnavailable):
     """This is not the name or version of a package."""
 
@@ -343,6 +349,30 @@ class RegistryUnreachable(ToolUnavailable):
     """The package registry did not answer."""
 
     code = "registry_unreachable"
+
+
+class RegistryLimited(RegistryUnreachable):
+    """The package registry asks to be left alone for a while; `extra.retry_after` in seconds."""
+
+    code = "registry_limited"
+
+
+class RegistryRefused(RegistryUnreachable):
+    """The package registry does not take the client's credentials."""
+
+    code = "registry_refused"
+
+
+class RegistryNoSearch(ToolUnavailable):
+    """The package registry offers no search."""
+
+    code = "registry_no_search"
+
+
+class RegistryOdd(ToolUnavailable):
+    """What the package registry answers cannot be understood."""
+
+    code = "registry_odd"
 
 
 class BuildFailed(ToolUnavailable):
@@ -376,6 +406,13 @@ class UnknownExport(ToolUnavailable):
     code = "unknown_export"
     health = Fault.IMPORT
     default_hint = "Import the package again: its tools may have been renamed."
+
+
+class DefinitionChanged(ToolUnavailable):
+    """The server no longer takes what was approved of this tool."""
+
+    code = "definition_changed"
+    default_hint = "A reviewer has to look at what it says now; ask one."
 
 
 class ExportDrift(UnknownExport):

@@ -145,10 +145,15 @@ def _permitted(
     spec: ToolSpec, arguments: JsonValue, context: CallContext, standing: Standing | None
 ) -> JsonObject:
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
-    if standing is None or not standing.open_to(context.user):
+    if standing is None or not _may_use(context, standing):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
     if stop := stop_in(standing):
         raise stop.error(spec.wire_name)
+    if spec.version in standing.blocked_versions:
+        raise PermissionRefused(
+            f"Version {spec.version} of {spec.wire_name} was refused by a reviewer.",
+            "Use its current version.",
+        )
     if standing.visibility == Visibility.PUBLIC and not _trusted(spec, context, standing):
         raise PermissionRefused(
             f"Version {spec.version} of {spec.wire_name} was never approved.",
@@ -171,8 +176,26 @@ def _permitted(
     return validate_arguments(spec.input_schema, {**arguments, **context.presets(spec.tool_id)})
 
 
+def _may_use(context: CallContext, standing: Standing) -> bool:
+    """Say whether a call may be made at all; a reviewer tries what waits, by calling it directly.
+
+    What an agent, a sequence or a program of somebody's leads a reviewer to is not such a call.
+    """
+    user = context.user
+    return standing.open_to(user) or (_is_trial(context) and standing.open_to_trial(user))
+
+
 def _trusted(spec: ToolSpec, context: CallContext, standing: Standing) -> bool:
-    return standing.is_made_by(context.user) or standing.vouches_for(spec.version)
+    if standing.is_made_by(context.user) or standing.vouches_for(spec.version):
+        return True
+    public = standing.visibility == Visibility.PUBLIC
+    return public and _is_trial(context) and context.user.has_perm("registry.change_package")
+
+
+def _is_trial(context: CallContext) -> bool:
+    """Say whether a person calls this one tool, with keys of their own."""
+    direct = context.caller in (Caller.BROWSER, Caller.REST)
+    return direct and context.depth == 0 and context.agent_id is None and context.run_id is None
 
 
 def _credentials(spec: ToolSpec, context: CallContext, standing: Standing | None) -> JsonObject:

@@ -10,6 +10,7 @@ from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
 from config.lib.jsontext import clean_text
+from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
 from registry.needs import packages_lacking_keys
@@ -63,8 +64,9 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     """Return the visible tools that pass the filters.
 
     With a query each has a `rank` and the best match comes first: what the search found, then
-    names with words that begin so, then what is broken. Without one they stand in the order of
-    their titles, or of their quality, broken ones last.
+    names with words that begin so, then what is broken; one whose deprecation has begun only by
+    its exact name. Without a query they stand in the order of their titles, or of their quality,
+    broken ones last.
     """
     tools = tools_visible_to(user).filter(_narrowed(user, filters))
     if not filters.q and filters.sort == BY_QUALITY:
@@ -80,6 +82,7 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
         When(in_state(Health.BROKEN), then=Value(BROKEN_RANK)),
         *(When(pk=tool_id, then=Value(rank)) for rank, tool_id in enumerate(found)),
     ]
+    tools = tools.filter(~retired() | Q(wire_name=filters.q))
     return (
         tools.filter(Q(pk__in=found) | named)
         .annotate(rank=Case(*ranks, default=Value(BEHIND_ALL), output_field=IntegerField()))

@@ -16,11 +16,12 @@ SOURCES = (
     (Ecosystem.PYPI, "PyPI", "Python tools"),
     (Ecosystem.MCP, "MCP server", "Remote, or run here"),
     (Ecosystem.OPENAPI, "OpenAPI", "An HTTP API’s document"),
+    (Ecosystem.UPLOAD, "Upload", "A Python file of yours"),
     (Ecosystem.LOCAL, "Local module", "The operator's folder"),
 )
 """Where tools can be imported from: ecosystem, name, what is found there."""
 
-OWN_FORMS = (Ecosystem.MCP, Ecosystem.OPENAPI)
+OWN_FORMS = (Ecosystem.MCP, Ecosystem.OPENAPI, Ecosystem.UPLOAD)
 """Those that are asked for by a form of their own."""
 
 PLAIN_TEXT = {"autocapitalize": "none", "autocomplete": "off", "spellcheck": "false"}

@@ -2,10 +2,12 @@
 
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from threading import Lock
 from uuid import UUID
 
 from registry.code_tool import RUN_CODE
+from registry.deprecated import deprecation_notice
 from registry.errors import ToolUnavailable
 from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
@@ -48,6 +50,7 @@ def load_specs(tools: Iterable[Tool], pins: Pins | None = None) -> list[ToolSpec
 
     Raises ToolUnavailable when a pinned version does not exist.
     """
+    tools = list(tools)
     wanted = [
         (tool.pk, (pins or {}).get(tool.pk) or tool.version, tool.wire_name) for tool in tools
     ]
@@ -71,7 +74,17 @@ def load_specs(tools: Iterable[Tool], pins: Pins | None = None) -> list[ToolSpec
                 )
             loaded = specs[key] = spec_of(row, wire_name=key[2])
             _cache.put(key, loaded)
-    return [spec for key in wanted if (spec := specs[key]) is not None]
+    return [
+        _noticed(spec, tool)
+        for tool, key in zip(tools, wanted, strict=True)
+        if (spec := specs[key]) is not None
+    ]
+
+
+def _noticed(spec: ToolSpec, tool: Tool) -> ToolSpec:
+    """Return the spec with what the live row says of it now; versions are kept without."""
+    notice = deprecation_notice(tool)
+    return replace(spec, notice=notice) if notice else spec
 
 
 def code_ids() -> frozenset[UUID]:

@@ -3,7 +3,7 @@
 A message never repeats the value, which may be a secret.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import Any
 
@@ -43,10 +43,14 @@ def describe(error: ValidationError) -> str:
     return f"does not fit the rule “{keyword}”"
 
 
+def type_words(types: Iterable[str]) -> str:
+    """Return JSON types in plain words: `text or null`."""
+    return " or ".join(_TYPE_NAMES.get(name, name) for name in types)
+
+
 def _type(limit: Any, value: JsonValue) -> str:
     wanted = [limit] if isinstance(limit, str) else list(limit)
-    names = " or ".join(_TYPE_NAMES.get(name, name) for name in wanted)
-    return f"must be {names}, not {type_of(value)}"
+    return f"must be {type_words(wanted)}, not {type_of(value)}"
 
 
 def type_of(value: JsonValue) -> str:

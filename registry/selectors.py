@@ -32,36 +32,58 @@ BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 RUNS = Q(stopped_at=None) & (Q(package=None) | Q(package__stopped_at=None))
 """The condition that neither a tool nor its package is stopped."""
 
+_REFUSED = Q(review_status__in=BLOCKED) | Q(
+    package__review_status__in=BLOCKED, package__isnull=False
+)
+
+
+def approved() -> Q:
+    """Return the condition that review lets everybody use a public tool."""
+    return Q(review_status=ReviewStatus.APPROVED) & (
+        Q(package=None) | Q(package__review_status=ReviewStatus.APPROVED)
+    )
+
 
 def tools_visible_to(user: User) -> QuerySet[Tool]:
     """Return the tools a person may see: own, shared by a team, public and approved.
 
-    Who added a package sees its tools before it is approved, to try them.
+    Who added a package sees its tools before it is approved, and a reviewer sees every public
+    tool, to try them.
     """
-    approved = Q(review_status=ReviewStatus.APPROVED) & (
-        Q(package=None) | Q(package__review_status=ReviewStatus.APPROVED)
-    )
-    return (
-        Tool.objects.filter(deleted_at=None)
-        .filter(
-            Q(owner=user)
-            | Q(package__added_by=user)
-            | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
-            | (Q(visibility=Visibility.PUBLIC) & approved)
-        )
-        .select_related("package", "owner", "team")
-    )
+    seen = _open_to(user)
+    if user.has_perm("registry.change_package"):
+        seen |= Q(visibility=Visibility.PUBLIC)
+    return _living().filter(seen)
+
+
+def is_made_by(user: User, tool: Tool) -> bool:
+    """Say whether the tool, or its package, is this person's own."""
+    return user.pk in (tool.owner_id, tool.package.added_by_id if tool.package else None)
 
 
 def tools_usable_by(user: User) -> QuerySet[Tool]:
-    """Return the visible tools that neither review nor a governor has stopped."""
+    """Return the tools that a person may link and be given: those of `tools_visible_to` that
+    review has not refused and no governor has stopped, a reviewer no more than anybody else."""
+    return _living().filter(_open_to(user)).exclude(_REFUSED).filter(RUNS)
+
+
+def tools_triable_by(user: User) -> QuerySet[Tool]:
+    """Return the tools that a person may call directly: a reviewer, what waits for review too."""
+    return tools_visible_to(user).exclude(_REFUSED).filter(RUNS)
+
+
+def _living() -> QuerySet[Tool]:
+    return Tool.objects.filter(deleted_at=None).select_related(
+        "package", "owner", "team", "successor"
+    )
+
+
+def _open_to(user: User) -> Q:
     return (
-        tools_visible_to(user)
-        .exclude(
-            Q(review_status__in=BLOCKED)
-            | Q(package__review_status__in=BLOCKED, package__isnull=False)
-        )
-        .filter(RUNS)
+        Q(owner=user)
+        | Q(package__added_by=user)
+        | Q(visibility=Visibility.TEAM, team__in=user.groups.values("pk"))
+        | (Q(visibility=Visibility.PUBLIC) & approved())
     )
 
 
@@ -96,6 +118,7 @@ class Standing(NamedTuple):
     execution_health: str
     required_scopes: list[str]
     unreviewed_versions: list[int]
+    blocked_versions: list[int]
     allowed_hosts: list[str] | None
     stopped_reason: str
     package_stopped_reason: str | None
@@ -121,6 +144,18 @@ class Standing(NamedTuple):
         if self.visibility == Visibility.PUBLIC:
             return self._is_approved
         return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
+    def triable_by(self, user: User) -> bool:
+        """Say what `tools_triable_by` says, for this one tool."""
+        return self.open_to_trial(user) and not self.is_stopped
+
+    def open_to_trial(self, user: User) -> bool:
+        """Say whether it is this person's to call directly, stopped or not."""
+        if self.open_to(user):
+            return True
+        if self.review_status in BLOCKED or self.package_review in BLOCKED:
+            return False
+        return self.visibility == Visibility.PUBLIC and user.has_perm("registry.change_package")
 
     def is_made_by(self, user: User) -> bool:
         """Say whether the tool, or its package, is this person's own."""
@@ -173,6 +208,7 @@ def _standing_sql() -> str:
             "execution_health",
             "required_scopes",
             "unreviewed_versions",
+            "blocked_versions",
             "package__allowed_hosts",
             "stopped_reason",
             "package__stopped_reason",
@@ -204,7 +240,7 @@ def tool_owned_by(user: User, tool_id: UUID) -> Tool:
     """Return one of a person's own tools or raise NotFound."""
     tool = (
         Tool.objects.filter(pk=tool_id, owner=user, deleted_at=None)
-        .select_related("package", "owner", "team")
+        .select_related("package", "owner", "team", "successor")
         .first()
     )
     if tool is None:

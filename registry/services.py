@@ -1,25 +1,24 @@
 """Every change of the registry."""
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from functools import partial
 from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
-from django.contrib.auth.models import Group, User
-from django.db import IntegrityError, transaction
+from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import F, Func, QuerySet
 from django.utils import timezone
 
 from config.lib.changes import changing
-from config.lib.errors import Conflict, InvalidInput, NotAllowed
+from config.lib.errors import InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
-from config.lib.jsontext import storable
-from config.lib.types import JsonObject, JsonSchema
+from config.lib.jsontext import clean_text
 from registry.errors import ToolError
-from registry.models import Package, Tool, ToolVersion
+from registry.models import Package, Proposal, Tool, ToolVersion
 from registry.models.package import ReviewStatus
-from registry.models.tool import Visibility
+from registry.models.proposal import ProposalState
 from registry.quality.scoring import quality_at_publish
 from registry.sandbox.client import sandbox
 from registry.schemas import canonical_digest
@@ -28,6 +27,10 @@ from registry.specs import snapshot_of
 from registry.wire_names import wire_name
 
 MOST_HOSTS = 50
+LONGEST_REASON = 200
+"""Characters of the reason that a version keeps."""
+LONGEST_DECISION = 500
+"""Characters of the reason that a decision keeps."""
 
 
 def free_wire_name(package: str | None, name: str, *, tool_id: UUID | None = None) -> str:
@@ -50,11 +53,17 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
     tool.quality = quality_at_publish(tool)
     snapshot = snapshot_of(tool)
     digest = canonical_digest(snapshot)
-    latest = ToolVersion.objects.filter(tool_id=tool.pk).order_by("-number").first()
-    if latest is not None and latest.digest == digest:
-        tool.version = latest.number
-        tool.save()
-        return latest
+    versions = ToolVersion.objects.filter(tool_id=tool.pk)
+    latest = versions.order_by("-number").first()
+    live = versions.filter(number=tool.version).first() if tool.version else None
+    for same in (live, latest):  # a newer one than the live one waits for review
+        if same is not None and same.digest == digest:
+            if same.number != tool.version and _approved(tool):
+                waiting = [n for n in tool.unreviewed_versions if n != same.number]
+                tool.unreviewed_versions = waiting
+            tool.version = same.number
+            tool.save()
+            return same
     tool.version = latest.number + 1 if latest else 1
     if not _approved(tool):
         tool.unreviewed_versions = [*tool.unreviewed_versions, tool.version]
@@ -70,45 +79,15 @@ def tool_publish(tool: Tool, *, author: User | None, reason: str = "") -> ToolVe
         )
 
 
-def tool_write(
-    tool: Tool,
-    *,
-    author: User,
-    name: str,
-    description: str,
-    definition: JsonObject,
-    input_schema: JsonSchema,
-    visibility: str,
-    team: Group | None,
-    required_scopes: Collection[str] | None = None,
-) -> Tool:
-    """Save what a person made of their own tool, checked before, and publish its next version.
-
-    Scopes of None stay as they are.
-
-    A public tool waits for review after every change of what it does, because that is no longer
-    what was approved; one in quarantine stays there. Raises Conflict where the name is taken.
-    """
-    before = canonical_digest(snapshot_of(tool))
-    if tool.title != name:
-        tool.wire_name = free_wire_name(None, name, tool_id=tool.pk)
-    tool.title, tool.description = name, description
-    tool.definition, tool.input_schema = definition, storable(input_schema)
-    if required_scopes is not None:
-        tool.required_scopes = sorted(set(required_scopes))
-    became_public = visibility == Visibility.PUBLIC and tool.visibility != Visibility.PUBLIC
-    tool.visibility, tool.team = visibility, team if visibility == Visibility.TEAM else None
-    changed = canonical_digest(snapshot_of(tool)) != before
-    if (changed or became_public) and tool.review_status != ReviewStatus.QUARANTINED:
-        tool.review_status = ReviewStatus.CANDIDATE
-    try:
-        with transaction.atomic():
-            tool_publish(tool, author=author)
-    except IntegrityError:
-        raise Conflict(
-            f"Somebody has just taken the name {tool.wire_name}.", "Save again."
-        ) from None
-    return tool
+def told_reason(reason: str) -> str:
+    """Return why something is changed as a version keeps it; raise InvalidInput where too long."""
+    told = clean_text(reason).strip()
+    if len(told) > LONGEST_REASON:
+        message = f"The reason has {len(told)} characters; at most {LONGEST_REASON} fit."
+        raise InvalidInput(
+            message, "Say it in fewer words.", problems=[{"path": "$.reason", "message": message}]
+        )
+    return told
 
 
 def tool_delete(tool: Tool) -> None:
@@ -118,23 +97,81 @@ def tool_delete(tool: Tool) -> None:
 
 
 @transaction.atomic
-def tool_review(tool: Tool, *, status: ReviewStatus) -> None:
-    """Approve, reject or quarantine a tool; what is approved is its present version."""
+def tool_review(
+    tool: Tool, *, status: ReviewStatus, by: User | None = None, reason: str = ""
+) -> None:
+    """Approve, reject or quarantine a tool; what is approved is its present version.
+
+    The open proposal about it is decided with it; one about a tool that is approved already waits
+    on.
+    """
+    stored = Tool.objects.select_for_update().get(pk=tool.pk)
+    proposals = Proposal.objects.filter(tool=tool, state=ProposalState.OPEN)
     tool.review_status = status
     tool.save(update_fields=["review_status", "updated_at"])
+    _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
     if _approved(tool):
         _vouch(Tool.objects.filter(pk=tool.pk))
 
 
 @transaction.atomic
-def package_review(package: Package, *, status: ReviewStatus) -> None:
-    """Approve, reject or quarantine a package and so its tools, in their present versions."""
+def package_review(
+    package: Package, *, status: ReviewStatus, by: User | None = None, reason: str = ""
+) -> None:
+    """Approve, reject or quarantine a package and so its tools, in their present versions.
+
+    The open proposal about it is decided with it; one about a package that is approved already
+    waits on.
+    """
+    stored = Package.objects.select_for_update().get(pk=package.pk)
+    proposals = Proposal.objects.filter(package=package, state=ProposalState.OPEN)
     package.review_status = status
     package.save(update_fields=["review_status", "updated_at"])
+    _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
     if status == ReviewStatus.APPROVED:
         _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
     if status in BLOCKED and package.artifact:
         transaction.on_commit(partial(artifact_forget, package.artifact))
+
+
+def _decide_along(
+    proposals: QuerySet[Proposal],
+    before: ReviewStatus,
+    status: ReviewStatus,
+    by: User | None,
+    reason: str,
+) -> None:
+    """Decide on the open proposal about what was reviewed as a whole."""
+    proposal = proposals.select_for_update().first()
+    if proposal is None or status == ReviewStatus.CANDIDATE:
+        return
+    if status == ReviewStatus.APPROVED and before == ReviewStatus.APPROVED:
+        return
+    staged = any(entry["live"] for entry in proposal.versions)
+    if status == ReviewStatus.APPROVED and staged:
+        return
+    if staged:
+        proposal_block(proposal)
+    proposal_close(proposal, ProposalState(status.value), by=by, reason=reason)
+
+
+def proposal_close(
+    proposal: Proposal, state: ProposalState, *, by: User | None, reason: str = ""
+) -> None:
+    """Write down how a proposal ended, once."""
+    proposal.state, proposal.decided_by, proposal.decided_at = state, by, timezone.now()
+    proposal.decision_reason = reason.strip()[:LONGEST_DECISION]
+    proposal.save(update_fields=["state", "decided_by", "decided_at", "decision_reason"])
+
+
+def proposal_block(proposal: Proposal) -> None:
+    """Let nobody call what a proposal staged, and take out the tools that it would have added."""
+    for entry in proposal.versions:
+        tool = Tool.objects.select_for_update().get(pk=entry["tool"])
+        tool.blocked_versions = sorted({*tool.blocked_versions, entry["number"]})
+        tool.save(update_fields=["blocked_versions", "updated_at"])
+        if entry["live"] is None:
+            tool_delete(tool)
 
 
 def _approved(tool: Tool) -> bool:

@@ -12,6 +12,22 @@ from registry.models.package import Ecosystem
 GOVERNED = ("bindings", "env")
 """Settings of a package that people decided on: which export a declared tool is, what it reads."""
 
+TOOL_FIELDS = (
+    "kind",
+    "title",
+    "description",
+    "category",
+    "input_schema",
+    "output_schema",
+    "ai_agent",
+    "required_scopes",
+    "raw_string_args",
+    "timeout_seconds",
+    "export_name",
+    "definition",
+)
+"""The fields of a tool's row that its versions keep."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class EnvVariable:
@@ -49,6 +65,13 @@ class ToolSpec:
     package: JsonObject | None
     env: tuple[EnvVariable, ...]
     raw_string_args: frozenset[str] = frozenset()
+    notice: str = ""
+    """What models are told beside the description: that the tool is deprecated, say."""
+
+    @property
+    def told(self) -> str:
+        """Return the description as models read it."""
+        return f"{self.description} {self.notice}".strip()
 
     @property
     def label(self) -> str:

@@ -11,6 +11,9 @@ from registry.audit import retention
 from registry.importing import schedule
 from registry.importing.health_check import due_check
 from registry.importing.jobs import TASK, import_run
+from registry.importing.sync import feeds
+from registry.importing.sync.dispatch import entries_import
+from registry.importing.sync.running import due_sync
 from registry.quality.scoring import BATCH, quality_refresh
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
@@ -59,6 +62,13 @@ def collect_artifacts() -> None:
         if collected.removed:
             megabytes = collected.freed_bytes / 1_000_000
             logger.info("%s artifacts removed, %.1f MB.", len(collected.removed), megabytes)
+
+
+@shared_task(name=feeds.TASK)
+def sync_packages() -> None:
+    """Look registries through for new packages and versions, and import a few of them."""
+    due_sync()
+    entries_import()
 
 
 @shared_task(name="registry.roll_up_usage")

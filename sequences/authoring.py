@@ -9,6 +9,7 @@ from config.lib.types import JsonObject, JsonValue
 from registry.authoring import checked_fields, present_fields, require_owner, team_named
 from registry.context import CallContext
 from registry.models import Tool
+from registry.review.drafts import draft_of
 from sequences.runs import run_start
 from sequences.services import sequence_create, sequence_delete, sequence_update
 
@@ -24,7 +25,9 @@ class SequenceAuthor:
     def update(self, user: User, tool: Tool, data: JsonObject) -> Tool:
         """Change the named fields of a sequence and publish the next version."""
         require_owner(user, tool)
-        fields = _fields(user, {**present_fields(tool), **checked_fields("sequence", data)})
+        fields = _fields(
+            user, {**present_fields(draft_of(tool)), **checked_fields("sequence", data)}
+        )
         return sequence_update(tool, author=user, **fields)
 
     def delete(self, user: User, tool: Tool) -> None:

@@ -7,11 +7,12 @@ from django.contrib.auth.models import User
 from django.db.models import Count, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
-from config.lib.errors import NotFound
+from config.lib.errors import DomainError, NotFound
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.tool import ToolKind
+from registry.pins import pinned_spec
 from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
 from sequences.definition import Definition
 from sequences.models import Run
@@ -69,18 +70,30 @@ def run_of(user: User, run_id: UUID) -> Run:
 def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
     """Return what a check of the definition has to know of the tools that its steps name.
 
-    A tool that does not exist, that the person may not use, or that lacks the version which a
-    step pins, is not in it.
+    A tool that does not exist or that the person may not use is not in it.
     """
-    pins = {step.tool_to_run_id: step.tool_version for step in definition.steps}
+    pins: dict[str, set[int]] = {}
+    for step in definition.steps:
+        pinned = pins.setdefault(step.tool_to_run_id, set())
+        pinned |= {step.tool_version} if step.tool_version else set()
     shapes: dict[str, ToolShape] = {}
     for tool in tools_usable_by(user).filter(pk__in=_ids(pins)):
         try:
-            spec = load_spec(tool, pins[str(tool.pk)])
+            shapes[str(tool.pk)] = _shape(tool, sorted(pins[str(tool.pk)]), user)
         except ToolUnavailable:
             continue
-        shapes[str(tool.pk)] = ToolShape(name=tool.wire_name, input_schema=spec.input_schema)
     return shapes
+
+
+def _shape(tool: Tool, numbers: Iterable[int], user: User) -> ToolShape:
+    pinned, refused = {}, {}
+    for number in numbers:
+        try:
+            pinned[number] = pinned_spec(tool, number, user=user).input_schema
+        except DomainError as error:
+            refused[number] = f"{error.message} {error.hint}"
+    schema = load_spec(tool).input_schema
+    return ToolShape(name=tool.wire_name, input_schema=schema, pinned=pinned, refused=refused)
 
 
 def _ids(texts: Iterable[str]) -> list[UUID]:

@@ -8,9 +8,13 @@ from django.contrib.auth.models import Group, User
 from config.lib.jsontext import clean_text
 from config.lib.types import JsonValue
 from registry.authoring import field_problems, owner_scope_problems
+from registry.impact.agreement import edit_impact
+from registry.impact.parts import Impact
 from registry.models import Tool
 from registry.models.tool import ToolKind, Visibility
-from registry.services import tool_delete, tool_write
+from registry.review.drafts import tool_write
+from registry.schemas import check_schema
+from registry.services import tool_delete
 from sequences.definition import DefinitionInvalid, Problem, parse, to_json
 from sequences.nesting import nesting_problems
 from sequences.selectors import tool_shapes
@@ -47,6 +51,7 @@ def sequence_create(
     visibility: str = Visibility.PRIVATE,
     team: Group | None = None,
     required_scopes: Collection[str] = (),
+    reason: str = "",
 ) -> Tool:
     """Make a sequence and publish its first version.
 
@@ -62,6 +67,7 @@ def sequence_create(
         visibility=visibility,
         team=team,
         required_scopes=required_scopes,
+        reason=reason,
     )
 
 
@@ -76,11 +82,12 @@ def sequence_update(
     visibility: str,
     team: Group | None = None,
     required_scopes: Collection[str] | None = None,
+    reason: str = "",
 ) -> Tool:
     """Change a sequence and publish the next version where that changed what it does.
 
-    A public sequence waits for review after every such change, because what was approved is no
-    longer what it does; one in quarantine stays there. Scopes of None stay as they are. Raises
+    A change of a sequence that everybody uses waits for review beside what is live; returns it as
+    it is for its owner (`registry.review.drafts`). Scopes of None stay as they are. Raises
     DefinitionInvalid.
     """
     fields: SequenceFields = {
@@ -104,6 +111,7 @@ def sequence_update(
         visibility=visibility,
         team=team,
         required_scopes=fields["required_scopes"],
+        reason=reason,
     )
 
 
@@ -149,6 +157,22 @@ def sequence_problems(
         ),
         *nesting_problems(parsed, tool.pk),
     ]
+
+
+def sequence_impact(
+    tool: Tool, *, author: User, definition: JsonValue, input_schema: JsonValue
+) -> Impact | None:
+    """Return what these changes would do to whatever uses the sequence.
+
+    None for a new one, and for a definition that cannot be read: saving tells what is wrong.
+    """
+    try:
+        changes = {"definition": to_json(parse(definition)), "input_schema": input_schema}
+    except DefinitionInvalid:
+        return None
+    if check_schema(input_schema):
+        return None
+    return edit_impact(tool, changes, user=author)
 
 
 def sequence_delete(tool: Tool) -> None:

@@ -4,6 +4,7 @@
 for a person who cannot program, each with what to do.
 """
 
+import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -39,6 +40,11 @@ class ToolShape:
 
     name: str
     input_schema: JsonSchema
+    pinned: Mapping[int, JsonSchema] = dataclasses.field(default_factory=dict)
+    """The input schemas of the versions that steps pin."""
+    refused: Mapping[int, str] = dataclasses.field(default_factory=dict)
+    """Pinned versions that cannot be used, each with the reason."""
+    output_schema: JsonSchema | None = None
 
 
 @dataclass(frozen=True)
@@ -100,11 +106,14 @@ def _tool_problems(
             "This tool does not exist, or you may not use it. Choose a tool from the list.",
         )
         return
+    if refused := tool.refused.get(step.tool_version or 0):
+        yield problem_at(("steps", index, "toolVersion"), refused)
+        return
     yield from _input_problems(("steps", index, "inputMapping"), step, tool)
 
 
 def _input_problems(place: Place, step: Step, tool: ToolShape) -> Iterator[Problem]:
-    schema = tool.input_schema
+    schema = tool.pinned.get(step.tool_version or 0, tool.input_schema)
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
         has_default = isinstance(properties.get(name), Mapping) and "default" in properties[name]

@@ -67,10 +67,11 @@ class LinkSerializer(serializers.ModelSerializer[AgentTool]):
     title = serializers.CharField(source="tool.title", read_only=True)
     kind = serializers.CharField(source="tool.kind", read_only=True)
     version = serializers.IntegerField(source="pinned_version", read_only=True, allow_null=True)
+    liveVersion = serializers.IntegerField(source="tool.version", read_only=True)
 
     class Meta:
         model = AgentTool
-        fields = ("toolId", "name", "title", "kind", "config", "version", "approval")
+        fields = ("toolId", "name", "title", "kind", "config", "version", "liveVersion", "approval")
 
 
 class LinkWriteSerializer(serializers.Serializer[AgentTool]):

@@ -113,6 +113,16 @@ def agent_grant(request: SignedInRequest, slug: str) -> HttpResponse:
 
 
 @login_required
+@require_POST
+def agent_tool_unlink(request: SignedInRequest, slug: str, tool_id: UUID) -> HttpResponse:
+    """Take one tool away from an agent, also one that was deleted."""
+    agent = selectors.agent_owned_by(request.user, slug)
+    services.tool_unlink(agent, tool_id)
+    messages.success(request, "The tool is unlinked.")
+    return redirect("agents:agent_detail", slug)
+
+
+@login_required
 def agents_using_tool(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Say which agents carry a tool; the tool's page loads this."""
     agents = selectors.agents_using(request.user, tool_id)
@@ -125,6 +135,7 @@ def _detail(request: SignedInRequest, agent: Agent) -> dict[str, object]:
         "agent": agent,
         "owned": owned,
         "links": selectors.links_of(agent),
+        "lost": selectors.links_lost(agent),
         "choices": selectors.tool_choices(agent) if owned else [],
         "usage": usage_of(agent),
     }

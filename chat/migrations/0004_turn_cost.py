@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0004_model_usage'),
+        ('agents', '0005_model_usage'),
         ('chat', '0003_artifact'),
     ]
 

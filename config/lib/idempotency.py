@@ -6,11 +6,13 @@ the same key with another body is an error (IETF draft-ietf-httpapi-idempotency-
 """
 
 import functools
+import hashlib
 import json
 from collections.abc import Callable
 from typing import Any
 
 from django.core.cache import cache
+from django.core.files import File
 from django.utils.crypto import salted_hmac
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -42,7 +44,7 @@ def idempotent(post: Post) -> Post:
         if len(key) > LONGEST_KEY:
             raise InvalidInput(f"An Idempotency-Key has at most {LONGEST_KEY} characters.")
         slot = _digest(str(request.user.pk), request.path, key)
-        body = _digest(json.dumps(request.data, sort_keys=True, default=str))
+        body = _digest(json.dumps(request.data, sort_keys=True, default=_text))
         if not cache.add(slot, {"body": body}, IN_PROGRESS_SECONDS):
             return _repeated(cache.get(slot) or {}, body)
         try:
@@ -55,6 +57,15 @@ def idempotent(post: Post) -> Post:
         return response
 
     return wrapped
+
+
+def _text(value: Any) -> str:
+    """Return what stands for a value that JSON has not; of a file, a digest of its content."""
+    if not isinstance(value, File):
+        return str(value)
+    digest = hashlib.sha256(b"".join(value.chunks())).hexdigest()
+    value.seek(0)
+    return f"{value.name}:{digest}"
 
 
 def _repeated(kept: dict[str, Any], body: str) -> Response:

@@ -1,5 +1,5 @@
 """Govern packages, tools and what was called, in the Django admin."""
 
-from registry.admin import audit, packages, people, records, tools
+from registry.admin import audit, packages, people, proposals, records, sync, tools
 
-__all__ = ["audit", "packages", "people", "records", "tools"]
+__all__ = ["audit", "packages", "people", "proposals", "records", "sync", "tools"]

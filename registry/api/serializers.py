@@ -23,6 +23,7 @@ from registry.models.health import HealthState
 from registry.models.package import Ecosystem, Tier
 from registry.models.stoppable import LONGEST_REASON
 from registry.models.tool import Visibility
+from registry.restoring import LONGEST_RESTORE_REASON
 from registry.scopes import LONGEST_SCOPE
 from registry.search.service import Hit
 from registry.selectors import invocations_inside
@@ -211,6 +212,14 @@ class ToolPackageSerializer(serializers.ModelSerializer[Package]):
         fields = ("id", "ecosystem", "name", "version", "env")
 
 
+class DeprecatedSerializer(serializers.Serializer[Tool]):
+    """From which day on a tool is deprecated, and the wire name of the tool to use instead."""
+
+    on = serializers.DateField(source="deprecated_on")
+    successor = serializers.CharField(source="successor.wire_name", default=None, allow_null=True)
+    note = serializers.CharField(source="deprecation_note")
+
+
 class ToolSerializer(serializers.ModelSerializer[Tool]):
     """A tool as it is told; `name` is what models call it by."""
 
@@ -254,6 +263,7 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
     )
     stoppedAt = serializers.DateTimeField(source="stopped_at", read_only=True, allow_null=True)
     stoppedReason = serializers.CharField(source="stopped_reason", read_only=True)
+    deprecated = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
 
@@ -289,16 +299,25 @@ class ToolSerializer(serializers.ModelSerializer[Tool]):
             "team",
             "visibility",
             "reviewStatus",
+            "deprecated",
             "createdAt",
             "updatedAt",
         )
+
+    @extend_schema_field(DeprecatedSerializer(allow_null=True))
+    def get_deprecated(self, tool: Tool) -> Any:
+        """Return the deprecation, or null."""
+        return DeprecatedSerializer(tool).data if tool.deprecated_on else None
 
 
 class ToolDetailSerializer(ToolSerializer):
     """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
 
-    `missingEnv` are the variables that you have not set.
+    `missingEnv` are the variables that you have not set. `liveVersion` is the one that everybody
+    has; a greater `version` of your own tool waits for review.
     """
+
+    liveVersion = serializers.SerializerMethodField(method_name="get_live_version")
 
     definition = serializers.DictField(allow_null=True, read_only=True)
     missingEnv = serializers.ListField(
@@ -307,19 +326,42 @@ class ToolDetailSerializer(ToolSerializer):
 
     class Meta:
         model = Tool
-        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv")
+        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv", "liveVersion")
+
+    def get_live_version(self, tool: Tool) -> int:
+        """Return the number of the live version."""
+        return tool.live_version or tool.version
 
 
 class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
     """One version of a tool; `snapshot` is all that decided how it was described and run."""
 
     author = serializers.CharField(source="author.username", default=None, read_only=True)
+    live = serializers.SerializerMethodField()
+    approved = serializers.SerializerMethodField()
     snapshot = serializers.DictField(read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
 
     class Meta:
         model = ToolVersion
-        fields = ("number", "digest", "reason", "author", "snapshot", "createdAt")
+        fields = (
+            "number",
+            "live",
+            "approved",
+            "digest",
+            "reason",
+            "author",
+            "snapshot",
+            "createdAt",
+        )
+
+    def get_live(self, version: ToolVersion) -> bool:
+        """Say whether this is what a call without a version runs."""
+        return version.number == version.tool.version
+
+    def get_approved(self, version: ToolVersion) -> bool:
+        """Say whether a reviewer has approved the tool as it was then."""
+        return version.number not in version.tool.unreviewed_versions
 
 
 class SearchQuerySerializer(serializers.Serializer[Any]):
@@ -474,6 +516,12 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     requiredScopes = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_SCOPE), required=False
     )
+    reason = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Why it is changed; kept in the history.",
+    )
 
 
 class ReasonSerializer(serializers.Serializer[Any]):
@@ -509,6 +557,14 @@ class GovernanceSerializer(ReasonSerializer):
     )
     timeoutSeconds = serializers.IntegerField(
         source="timeout_seconds", min_value=1, max_value=LONGEST_CALL, required=False
+    )
+
+
+class RestoreSerializer(serializers.Serializer[Any]):
+    """Why a tool goes back to an earlier version."""
+
+    reason = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=LONGEST_RESTORE_REASON
     )
 
 

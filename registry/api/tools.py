@@ -23,11 +23,13 @@ from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
 from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
+from registry.history import tool_with_history, versions_seen_by
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.needs import tell_needs
 from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
+from registry.review.drafts import draft_of
 from registry.saved_files import FILES
 from registry.search.service import SearchAnswer, search
 
@@ -94,8 +96,10 @@ class ToolView(APIView):
 
     @extend_schema(operation_id="tools_retrieve", responses=shapes.ToolDetailSerializer)
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
-        """Show a tool."""
+        """Show a tool; your own as you edit it, which may be a version that waits for review."""
         tool = selectors.tool_visible_to(request.user, tool_id)
+        if tool.owner_id == request.user.pk and tool.package_id is None:
+            tool = draft_of(tool)
         tell_needs([tool], request.user)
         return Response(shapes.ToolDetailSerializer(tool).data)
 
@@ -196,7 +200,7 @@ class ToolVersionsView(APIView):
     def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """List the versions of a tool, the newest first."""
         pages = VersionPages()
-        versions = selectors.versions_of(selectors.tool_visible_to(request.user, tool_id))
+        versions = versions_seen_by(request.user, tool_with_history(request.user, tool_id))
         page = pages.paginate_queryset(versions, request, view=self)
         return pages.get_paginated_response(shapes.VersionSerializer(page, many=True).data)
 
@@ -206,14 +210,20 @@ class VersionRestoreView(APIView):
 
     required_scopes = READ_WRITE
 
-    @extend_schema(request=None, responses=shapes.ToolDetailSerializer)
+    @extend_schema(request=shapes.RestoreSerializer, responses=shapes.ToolDetailSerializer)
     @idempotent
     def post(self, request: SignedInApiRequest, tool_id: UUID, number: int) -> Response:
-        """Publish what an earlier version of your own tool was as its next version."""
-        tool = selectors.tool_owned_by(request.user, tool_id)
-        return Response(
-            shapes.ToolDetailSerializer(version_restore(tool, number, user=request.user)).data
-        )
+        """Publish what an earlier version was as the next one.
+
+        For a tool of your own; as a reviewer for a tool of a package, which goes back as a whole.
+        """
+        sent = request.data if "json" in (request.content_type or "") else {}  # it may have none
+        body = shapes.RestoreSerializer(data=sent)
+        body.is_valid(raise_exception=True)
+        tool = tool_with_history(request.user, tool_id)
+        reason = body.validated_data["reason"]
+        restored = version_restore(tool, number, user=request.user, reason=reason)
+        return Response(shapes.ToolDetailSerializer(restored).data)
 
 
 def _written(request: SignedInApiRequest, *, partial: bool = False) -> JsonObject:

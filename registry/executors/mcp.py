@@ -1,15 +1,18 @@
 """Run a tool of an MCP server, remote or in the sandbox."""
 
 import mcp_types as types
+from django.utils import timezone
 
 from config.lib.jsontext import size_of, storable
 from config.lib.types import JsonObject
 from registry.context import CallContext
-from registry.errors import ToolFailed, ToolUnavailable
+from registry.errors import DefinitionChanged, ToolError, ToolFailed, ToolUnavailable
 from registry.executors.base import Output, give_back_connection
 from registry.mcp import client, door
 from registry.mcp.content import answer_of
 from registry.mcp.settings import StdioServer, server_of
+from registry.models import CheckSchedule, Proposal
+from registry.models.proposal import Cause, ProposalState
 from registry.specs import ToolSpec
 
 LARGEST_DETAILS = 1_000_000
@@ -35,17 +38,44 @@ class McpExecutor:
             result = await client.call(target, tool, arguments, seconds=seconds, notes=notes)
             return result, notes.logs
 
-        result, logs = door.run(
-            work,
-            cancel=context.cancel,
-            note=lambda item: context.progress(storable(item)),
-        )
+        try:
+            result, logs = door.run(
+                work,
+                cancel=context.cancel,
+                note=lambda item: context.progress(storable(item)),
+            )
+        except ToolError as error:
+            raise _naming_review(error, spec) from None
         try:
             value, details = answer_of(result)
         except ToolFailed as error:
             details = error.extra.pop("details", None)
-            raise ToolFailed(error.message, details=_told(details, logs)) from error
+            failed = ToolFailed(error.message, details=_told(details, logs))
+            raise _naming_review(failed, spec) from error
         return Output(value=value, details=_told(details, logs))
+
+
+def _naming_review(error: ToolError, spec: ToolSpec) -> ToolError:
+    """Name the open review where the server says something else of the tool than was approved.
+
+    Where none is open yet, the package is looked at as soon as may be, which opens one.
+    """
+    waiting = Proposal.objects.filter(
+        package__tools=spec.tool_id, state=ProposalState.OPEN, cause=Cause.CHECK
+    )
+    for proposal in waiting:
+        if any(entry["tool"] == str(spec.tool_id) for entry in proposal.versions):
+            error.hint = (
+                "The server describes the tool otherwise than was approved. A reviewer has to "
+                f"look at the change: review {proposal.pk} is open on the package's page."
+            )
+            error.extra["proposal"] = str(proposal.pk)
+            return error
+    if isinstance(error, DefinitionChanged):
+        schedules = CheckSchedule.objects.filter(package__tools=spec.tool_id)
+        schedules.update(next_at=timezone.now())
+        error.hint = "The server is looked at now, which opens a review; ask a reviewer to decide."
+    return error
 
 
 def _told(details: JsonObject | None, logs: list[JsonObject]) -> JsonObject | None:

@@ -7,10 +7,11 @@ from django.db import transaction
 from config.lib.types import JsonObject, JsonValue
 from registry.builtins import BUILTINS, Builtin
 from registry.code_tool import ROW, RUN_CODE
-from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
+from registry.importing.rows import locked_package
 from registry.models import Tool
 from registry.models.package import Ecosystem, ReviewStatus, Tier
 from registry.models.tool import Health, ToolKind, Visibility
+from registry.review.rows import tool_put, tools_by_export, tools_retire
 
 PACKAGE = "outfitter"
 

@@ -18,6 +18,7 @@ from registry.errors import (
     UpstreamUnreachable,
 )
 from registry.importing.described import drift_error
+from registry.importing.drifting import files_seen, offered_seen
 from registry.importing.errors import NothingTold
 from registry.importing.mcp import listing_of, own_values
 from registry.importing.mcp_tools import offered_tools
@@ -57,6 +58,7 @@ def exports_check(package: Package, tools: Sequence[Tool]) -> Mapping[str, ToolE
 
 def python_check(package: Package, tools: Sequence[Tool]) -> Mapping[str, ToolError]:
     """Ask a Python package again for its tools, under its present settings."""
+    files_seen(package)
     description = _built(
         package, lambda artifact: describe_python(artifact, package.settings, package.env)
     )
@@ -89,6 +91,7 @@ def mcp_check(package: Package, tools: Sequence[Tool]) -> Mapping[str, ToolError
         lacking = [name for name in required_by(package.env) if name not in env]
         raise _meant(error, lacking, package) from error
     offered = {tool.name: tool for tool in offered_tools(listing)[0]}
+    offered_seen(package, offered)
     wrong: dict[str, ToolError] = {}
     for tool in tools:
         found = offered.get(tool.export_name)
@@ -166,6 +169,7 @@ CHECKS: dict[str, Check] = {
     Ecosystem.NPM: exports_check,
     Ecosystem.PYPI: python_check,
     Ecosystem.LOCAL: python_check,
+    Ecosystem.UPLOAD: python_check,
     Ecosystem.MCP: mcp_check,
 }
 """Ecosystem → how its packages are looked at. A package of another one is never checked."""

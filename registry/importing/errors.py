@@ -34,6 +34,13 @@ class PackageNotYours(NotAllowed):
     default_hint = "Ask a reviewer to refresh it from the admin pages."
 
 
+class InvalidUpload(InvalidInput):
+    """The uploaded file is no Python module that can be imported."""
+
+    code = "invalid_upload"
+    default_hint = "Send one .py file, or a .zip or .whl of one package, of at most 2 MB."
+
+
 class NoTools(DomainError):
     """The package has no tools."""
 

@@ -28,9 +28,11 @@ from registry.importing.mcp_sources import checked_mcp
 from registry.importing.npm import Imported, Stage
 from registry.importing.openapi_requests import checked_openapi
 from registry.importing.python_requests import PYTHON, canonical_name, checked_python
+from registry.importing.uploads import module_keep, read_module, upload_of
 from registry.models import ImportJob, Package
-from registry.models.job import JobStatus
+from registry.models.job import JobCause, JobStatus
 from registry.models.package import Ecosystem
+from registry.review.proposed import package_as_proposed
 
 logger = logging.getLogger(__name__)
 
@@ -41,6 +43,7 @@ IMPORTERS = {
     Ecosystem.OPENAPI: "registry.importing.openapi_import.openapi_import",
     Ecosystem.PYPI: "registry.importing.python.python_import",
     Ecosystem.LOCAL: "registry.importing.python.python_import",
+    Ecosystem.UPLOAD: "registry.importing.python.python_import",
 }
 """Ecosystem → dotted path of `(job, stage) → Imported`, imported at its first use."""
 
@@ -64,17 +67,23 @@ def import_request(
     settings: JsonObject | None = None,
     user: User | None,
     queued: bool = True,
+    cause: JobCause = JobCause.IMPORT,
 ) -> ImportJob:
     """Ask for the import of a package and return its job; an open one for the same is returned.
 
     `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
     ecosystem asks for; without them those of the package that is here. A job that is not `queued`
-    is left for the caller to run. Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
+    is left for the caller to run. What a sync asks for (`cause`) is never applied at once.
+
+    Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
     PackageExists, NotAllowed and PackageNotYours.
     """
     name, version = canonical_name(ecosystem, name.strip()), version.strip()
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
-    settings = _checked(ecosystem, name, version, storable(settings), package, user)
+    present = package_as_proposed(package) if package else None
+    if ecosystem == Ecosystem.UPLOAD:
+        version = upload_of(name, version, present, user).digest
+    settings = _checked(ecosystem, name, version, storable(settings), present, user)
     if package is not None:
         require_may_change(package, user)
     wanted = {
@@ -82,6 +91,7 @@ def import_request(
         "name": name,
         "version": version,
         "requested_by": user,
+        "cause": cause,
     }
     _end_interrupted(ImportJob.objects.filter(**wanted))
     try:
@@ -94,6 +104,35 @@ def import_request(
     if queued:
         transaction.on_commit(lambda: _enqueue(job))
     return job
+
+
+def upload_request(
+    content: bytes,
+    *,
+    filename: str,
+    name: str = "",
+    settings: JsonObject | None = None,
+    user: User | None,
+    queued: bool = True,
+) -> ImportJob:
+    """Keep an uploaded module and ask for its import; see `read_module` and `import_request`.
+
+    Raises InvalidUpload, PackageNotYours and InvalidInput; then nothing is kept.
+    """
+    module = read_module(content, filename, name.strip())
+    with transaction.atomic():
+        package = Package.objects.filter(ecosystem=Ecosystem.UPLOAD, name=module.name).first()
+        if package is not None:
+            require_may_change(package, user)
+        upload = module_keep(module, filename=filename, user=user)
+        return import_request(
+            ecosystem=Ecosystem.UPLOAD,
+            name=upload.name,
+            version=upload.digest,
+            settings=settings,
+            user=user,
+            queued=queued,
+        )
 
 
 def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:

@@ -14,27 +14,21 @@ from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.context import ignore_progress
 from registry.errors import MissingCredential, ToolFailed
-from registry.importing.access import require_may_change, status_after_change
+from registry.importing.access import require_may_change
 from registry.importing.errors import NoTools
-from registry.importing.mcp_sources import McpRequest, check_source, request_of, server_in
-from registry.importing.mcp_tools import SAID, OfferedTool, offered_tools
+from registry.importing.mcp_sources import McpRequest, check_source, request_of
+from registry.importing.mcp_tools import OfferedTool, offered_tools
 from registry.importing.npm import Imported, Stage
-from registry.importing.rows import (
-    locked_package,
-    report_entry,
-    tool_bring,
-    tools_by_export,
-    tools_retire,
-)
+from registry.importing.rows import locked_package, package_bring
 from registry.mcp import client, door
 from registry.mcp.settings import HttpServer, settings_of
-from registry.models import ImportJob, Package, Tool
+from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem, ReviewStatus, Tier
 from registry.models.tool import ToolKind
 from registry.needs import GUEST_SAW
+from registry.review.found import FoundPackage, FoundTool
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact
-from registry.schemas import canonical_digest
 
 LONGEST_VERSION = 64
 LONGEST_INSTRUCTIONS = 20_000
@@ -137,19 +131,20 @@ def _values(
     """Return the requester's own values; at the command line those of the environment.
 
     A server that somebody else brought, and that nobody has approved, is given none: it names the
-    variables, and may name any.
+    variables, and may name any. So do the variables that only wait for approval.
     """
-    if package is not None and not _may_be_given_keys(package, user):
-        return {}
+    if package is not None and not _is_own(package, user):
+        approved = package.review_status == ReviewStatus.APPROVED
+        known = {variable["name"] for variable in package.env} if approved else set()
+        variables = [variable for variable in variables if variable["name"] in known]
     if user is not None:
         return own_values(user, variables)
     names = [variable["name"] for variable in variables]
     return {name: os.environ[name] for name in names if os.environ.get(name)}
 
 
-def _may_be_given_keys(package: Package, user: User | None) -> bool:
-    own = package.added_by_id in (None, user.pk if user else None)
-    return own or package.review_status == ReviewStatus.APPROVED
+def _is_own(package: Package, user: User | None) -> bool:
+    return package.added_by_id in (None, user.pk if user else None)
 
 
 @transaction.atomic
@@ -157,66 +152,47 @@ def _save(found: _Found, user: User | None) -> Imported:
     package, made = locked_package(
         ecosystem=Ecosystem.MCP, name=found.name, defaults={"added_by": user}
     )
-    known = tools_by_export(package)
-    living = {name: tool for name, tool in known.items() if tool.deleted_at is None}
-    before = _identity(package, {name: _said_by(tool) for name, tool in living.items()})
     if not made:
         require_may_change(package, user)
         check_source(package, found.request.server)
-        package.added_by = package.added_by or user
-    _write_package(package, found)
-    if not made and _identity(package, {tool.name: tool.values for tool in found.tools}) != before:
-        package.review_status = status_after_change(package, user)
-    package.save()
-    report = [
-        tool_bring(
-            known.get(tool.name),
-            package,
-            tool.name,
-            {**tool.values, "kind": ToolKind.MCP, "health_error": tool.error(package.name)},
-            author=user,
+    whole = FoundPackage(values=_package_values(found), tools=found_tools(found.name, found.tools))
+    return Imported(package=package, report=package_bring(package, whole, made=made, user=user))
+
+
+def found_tools(server: str, offered: Iterable[OfferedTool]) -> list[FoundTool]:
+    """Return what a server offers as the registry takes it."""
+    return [
+        FoundTool(
+            export=tool.name,
+            values={**tool.values, "kind": ToolKind.MCP},
+            error=tool.error(server),
         )
-        for tool in found.tools
+        for tool in offered
     ]
-    for gone in tools_retire(package, keep={tool.name for tool in found.tools}):
-        report.append(report_entry(gone, "removed", f"{package} no longer has it."))
-    return Imported(package=package, report=report)
 
 
-def _identity(package: Package, tools: JsonObject) -> str:
-    """Return a digest of what was approved: the code, where it is, what it reads and says it does.
-
-    What a server says of its tools is read by models, and the server can change it at any time.
-    """
-    reads = sorted(variable["name"] for variable in package.env)
-    server = settings_of(server_in(package)) if package.settings else {}
-    return canonical_digest([package.artifact, server, reads, package.manifest.get("tools"), tools])
-
-
-def _said_by(tool: Tool) -> JsonObject:
-    return {name: getattr(tool, name) for name in SAID}
-
-
-def _write_package(package: Package, found: _Found) -> None:
+def _package_values(found: _Found) -> JsonObject:
     listing, artifact = found.listing, found.artifact
     server = found.request.server.model_copy(update={"protocol": listing.protocol})
-    package.settings = settings_of(server)
-    package.env = found.request.env
-    package.artifact = artifact.artifact if artifact else ""
-    package.integrity = artifact.integrity if artifact else ""
     version = artifact.version if artifact else str(listing.info.get("version", ""))
-    package.version = storable(version)[:LONGEST_VERSION]
-    package.description = _description(found)
-    package.tier = Tier.RICH
-    package.manifest = storable(
-        {
-            "server": listing.info,
-            "protocol": listing.protocol,
-            "instructions": listing.instructions[:LONGEST_INSTRUCTIONS],
-            "tools": {tool.name: tool.annotations for tool in found.tools},
-        }
-    )
-    package.findings = storable(found.findings)
+    return {
+        "settings": settings_of(server),
+        "env": found.request.env,
+        "artifact": artifact.artifact if artifact else "",
+        "integrity": artifact.integrity if artifact else "",
+        "version": storable(version)[:LONGEST_VERSION],
+        "description": _description(found),
+        "tier": Tier.RICH,
+        "manifest": storable(
+            {
+                "server": listing.info,
+                "protocol": listing.protocol,
+                "instructions": listing.instructions[:LONGEST_INSTRUCTIONS],
+                "tools": {tool.name: tool.annotations for tool in found.tools},
+            }
+        ),
+        "findings": storable(found.findings),
+    }
 
 
 def _description(found: _Found) -> str:

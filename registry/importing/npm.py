@@ -9,23 +9,20 @@ from django.db import transaction
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
-from registry.importing.access import require_may_change, status_after_change
+from registry.importing.access import require_may_change
 from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
-from registry.importing.rows import (
-    locked_package,
-    report_entry,
-    tool_bring,
-    tools_by_export,
-    tools_retire,
-)
+from registry.importing.rows import locked_package, package_bring
 from registry.importing.unseen import unseen_findings
 from registry.importing.variables import declared_env, suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS, Manifest, read_manifest
-from registry.models import ImportJob, Package, Tool
+from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
+from registry.review.found import FoundPackage, FoundTool, package_with
+from registry.review.proposed import package_as_proposed
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, DescriptionProblem
 
@@ -46,7 +43,14 @@ class Imported:
     report: list[JsonObject]
 
 
-def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> Imported:
+def npm_import(
+    *,
+    name: str,
+    version: str,
+    user: User | None,
+    stage: Stage,
+    cause: Cause = Cause.IMPORT,
+) -> Imported:
     """Install the package and bring its tools up to date; nothing changes when it fails.
 
     `version` is a version, a range, a tag or empty for the newest. Raises a DomainError that
@@ -57,7 +61,7 @@ def npm_import(*, name: str, version: str, user: User | None, stage: Stage) -> I
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
     stage(f"Saving {artifact.name}@{artifact.version}")
-    return _save(artifact, description, user)
+    return _save(artifact, description, user, cause=cause)
 
 
 def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None) -> Imported:
@@ -67,6 +71,7 @@ def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None
     Raises PackageNotYours, CannotBind and what the sandbox raises.
     """
     require_may_change(package, user)
+    package = package_as_proposed(package)
     description = _nameable(sandbox().describe(artifact=package.artifact))
     _check_bindings(package, description, bindings)
     artifact = Artifact(
@@ -98,7 +103,13 @@ def _check_bindings(
 
 def npm_import_job(job: ImportJob, stage: Stage) -> Imported:
     """Carry out an import job; see `npm_import`."""
-    return npm_import(name=job.name, version=job.version, user=job.requested_by, stage=stage)
+    return npm_import(
+        name=job.name,
+        version=job.version,
+        user=job.requested_by,
+        stage=stage,
+        cause=Cause(job.cause),
+    )
 
 
 def _nameable(description: Description) -> Description:
@@ -126,84 +137,60 @@ def _save(
     user: User | None,
     *,
     bindings: Mapping[str, str] | None = None,
+    cause: Cause = Cause.IMPORT,
     reason: str = "",
 ) -> Imported:
-    manifest = read_manifest(artifact.manifest)
     package, made = locked_package(
         ecosystem=Ecosystem.NPM, name=artifact.name, defaults={"added_by": user}
     )
-    if not made:
-        require_may_change(package, user)
-        package.added_by = package.added_by or user  # one that the operator imported
-        if package.artifact != artifact.artifact:
-            package.review_status = status_after_change(package, user)
+    found = _found(package, artifact, description, bindings or {})
+    report = package_bring(package, found, made=made, user=user, cause=cause, reason=reason)
+    return Imported(package=package, report=report)
+
+
+def _found(
+    package: Package, artifact: Artifact, description: Description, bindings: Mapping[str, str]
+) -> FoundPackage:
+    manifest = read_manifest(artifact.manifest)
+    settings = package_as_proposed(package).settings
     if bindings:
-        decided = {**package.settings.get("bindings", {}), **bindings}
-        if decided != package.settings.get("bindings"):  # other code runs under an approved name
-            package.review_status = status_after_change(package, user)
-        package.settings = {**package.settings, "bindings": decided}
-    matches = match_tools(manifest.tools, description.tools, package.settings.get("bindings"))
+        settings = {**settings, "bindings": {**settings.get("bindings", {}), **bindings}}
+    matches = match_tools(manifest.tools, description.tools, settings.get("bindings"))
     if not matches:
         raise _without_tools(artifact, description)
-    env = declared_env(manifest.env, package.settings.get("env", ()))
-    found = [
+    env = declared_env(manifest.env, settings.get("env", ()))
+    findings = [
         *_findings(manifest, description, matches),
         *unseen_findings(description.tools),
         *suggestions(description.env, env),
     ]
-    _write_package(package, artifact, manifest, env, found)
-    known = tools_by_export(package)
-    report = [
-        _write_tool(_known(known, match), package, match, description, user, reason)
-        for match in matches
-    ]
-    for tool in tools_retire(package, keep={match.export for match in matches}):
-        message = f"{package} no longer has it."
-        report.append(report_entry(tool, "removed", message))
-    return Imported(package=package, report=report)
+    values = {
+        "version": artifact.version,
+        "integrity": artifact.integrity,
+        "artifact": artifact.artifact,
+        "manifest": (kept := storable(artifact.manifest)),
+        "description": str(kept.get("description") or ""),
+        "category": manifest.category,
+        "frameworks": list(manifest.frameworks),
+        "env": env,
+        "settings": settings,
+        "tier": manifest.tier,
+        "findings": storable(findings),
+    }
+    proposed = package_with(package, values)
+    tools = [_found_tool(match, proposed, description) for match in matches]
+    return FoundPackage(values=values, tools=tools)
 
 
-def _write_package(
-    package: Package,
-    artifact: Artifact,
-    manifest: Manifest,
-    env: list[JsonObject],
-    findings: list[JsonObject],
-) -> None:
-    package.version = artifact.version
-    package.integrity = artifact.integrity
-    package.artifact = artifact.artifact
-    package.manifest = storable(artifact.manifest)
-    package.description = str(package.manifest.get("description") or "")
-    package.category = manifest.category
-    package.frameworks = list(manifest.frameworks)
-    package.env = env
-    package.tier = manifest.tier
-    package.findings = storable(findings)
-    package.save()
-
-
-def _known(known: dict[str, Tool], match: Match) -> Tool | None:
-    """Return the row of a tool: that of its export, else the one that stood for what is declared.
-
-    So a tool that drifted keeps its id, its name and its history when it is bound.
-    """
-    row = known.get(match.export)
-    return known.get(match.declared.export) if row is None and match.declared else row
-
-
-def _write_tool(
-    known: Tool | None,
-    package: Package,
-    match: Match,
-    description: Description,
-    user: User | None,
-    reason: str,
-) -> JsonObject:
-    described = described_tool(match, package, description)
-    values = {**described.values, "kind": ToolKind.NPM, "health_error": described.error}
-    return tool_bring(
-        known, package, match.export, values, author=user, reason=reason, note=match.drift
+def _found_tool(match: Match, proposed: Package, description: Description) -> FoundTool:
+    described = described_tool(match, proposed, description)
+    return FoundTool(
+        export=match.export,
+        # One that drifted keeps its id, its name and its history when it is bound.
+        known_as=match.declared.export if match.declared else "",
+        values={**described.values, "kind": ToolKind.NPM},
+        error=described.error,
+        note=match.drift,
     )
 
 

@@ -1,7 +1,6 @@
 """Bring the chosen operations of an OpenAPI document into the registry as HTTP tools."""
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
@@ -10,7 +9,7 @@ from django.db import transaction
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.api_definition import variables_of
-from registry.importing.access import require_may_change, reviews_packages, status_after_change
+from registry.importing.access import require_may_change, reviews_packages
 from registry.importing.errors import NoTools, UnknownSelection
 from registry.importing.npm import Imported, Stage
 from registry.importing.openapi.conformance import deviations
@@ -19,11 +18,11 @@ from registry.importing.openapi.references import CannotTakeError
 from registry.importing.openapi.servers import host_pattern, servers_of
 from registry.importing.openapi_documents import document_by_digest, document_fetch
 from registry.importing.openapi_requests import ALL
-from registry.importing.rows import locked_package, tool_put, tools_by_export, tools_retire
-from registry.models import ApiDocument, ImportJob, Package, Tool
+from registry.importing.rows import locked_package, package_bring
+from registry.models import ApiDocument, ImportJob, Package
 from registry.models.package import Ecosystem, ReviewStatus, Tier
-from registry.models.tool import Health, ToolKind, Visibility
-from registry.schemas import canonical_digest
+from registry.models.tool import ToolKind
+from registry.review.found import FoundPackage, FoundTool
 from registry.services import MOST_HOSTS, package_allow_hosts
 
 TOLD_EVERY = 100
@@ -122,65 +121,70 @@ def _save(read: _Read, user: User | None) -> Imported:
     package, made = locked_package(
         ecosystem=Ecosystem.OPENAPI, name=read.name, defaults={"added_by": user}
     )
-    before = _identity(package)
     if not made:
         require_may_change(package, user)
-        package.added_by = package.added_by or user
-    hosts_before = package.manifest.get("hosts", [])
-    _write_package(package, read)
-    known = tools_by_export(package)
-    if not made and _identity_of(package, read.tools) != before:
-        package.review_status = status_after_change(package, user)
-    package.save()
-    _allow_hosts(package, [host for host in read.hosts if host not in hosts_before], user)
-    report = [
-        _write_tool(known.get(tool.operation.key), package, tool, user) for tool in read.tools
-    ]
+    hosts = _hosts(package, read)
+    values = _package_values(read)
+    if package.review_status == ReviewStatus.APPROVED and user is not None:
+        values["allowed_hosts"] = hosts  # who approves it allows them
+    else:
+        _allow_hosts(package, hosts, user)
+    found = FoundPackage(
+        values=values,
+        tools=[_found_tool(tool) for tool in read.tools],
+        gone={operation.key: "It cannot be a tool any more." for operation, _ in read.refused},
+        otherwise_gone="It is not chosen any more, or no longer in the document.",
+    )
+    brought = package_bring(package, found, made=made, user=user)
+    report = brought[: len(read.tools)]
     report += [_refused(operation, error) for operation, error in read.refused]
     for entry in read.gone:
         report.append(_line(entry, "missing", "The document does not have it (any more)."))
-    keep = {tool.operation.key for tool in read.tools}
-    for gone in tools_retire(package, keep=keep):
-        report.append(
-            {**_line(gone.export_name, "removed", _removal(gone, read)), "tool": str(gone.pk)}
-        )
-    return Imported(package=package, report=report)
+    return Imported(package=package, report=[*report, *brought[len(read.tools) :]])
 
 
-def _write_package(package: Package, read: _Read) -> None:
+def _package_values(read: _Read) -> JsonObject:
     info, document = read.content["info"], read.document
-    package.version = str(info.get("version") or "")[:LONGEST_VERSION]
     told = info.get("summary") or info.get("description") or info["title"]
-    package.description = str(told).strip()[:LONGEST_DESCRIPTION]
-    package.env = list(read.variables.values())
-    package.tier = Tier.RICH
-    package.settings = {
-        **{
-            key: value
-            for key, value in (("url", document.url), ("file", document.filename))
-            if value
+    source = {"url": document.url, "file": document.filename}
+    return {
+        "version": str(info.get("version") or "")[:LONGEST_VERSION],
+        "description": str(told).strip()[:LONGEST_DESCRIPTION],
+        "env": list(read.variables.values()),
+        "tier": Tier.RICH,
+        "settings": {
+            **{key: value for key, value in source.items() if value},
+            "digest": document.digest,
+            "server": read.settings["server"],
+            "selection": read.settings["selection"],
         },
-        "digest": document.digest,
-        "server": read.settings["server"],
-        "selection": read.settings["selection"],
+        "manifest": storable(
+            {
+                "openapi": read.content["openapi"],
+                "info": info,
+                "servers": read.servers,
+                "hosts": read.hosts,
+            }
+        ),
+        "findings": storable(read.findings),
     }
-    package.manifest = storable(
-        {
-            "openapi": read.content["openapi"],
-            "info": info,
-            "servers": read.servers,
-            "hosts": read.hosts,
-        }
-    )
-    package.findings = storable(read.findings)
 
 
-def _allow_hosts(package: Package, new: Sequence[str], user: User | None) -> None:
+def _hosts(package: Package, read: _Read) -> list[str]:
+    """Return the hosts that may be reached, with those that the document names for the first time.
+
+    One that a reviewer has taken away does not come back.
+    """
+    known = {*package.allowed_hosts, *package.manifest.get("hosts", [])}
+    return [*package.allowed_hosts, *(host for host in read.hosts if host not in known)][
+        :MOST_HOSTS
+    ]
+
+
+def _allow_hosts(package: Package, hosts: list[str], user: User | None) -> None:
     """Let the tools reach the document's servers where who imports it decides on that anyway."""
-    missing = [host for host in new if host not in package.allowed_hosts]
-    if not missing or (user is not None and not reviews_packages(user)):
+    if hosts == package.allowed_hosts or (user is not None and not reviews_packages(user)):
         return
-    hosts = [*package.allowed_hosts, *missing][:MOST_HOSTS]
     if user is None:
         package.allowed_hosts = hosts
         package.save(update_fields=["allowed_hosts", "updated_at"])
@@ -188,73 +192,27 @@ def _allow_hosts(package: Package, new: Sequence[str], user: User | None) -> Non
         package_allow_hosts(package, hosts, by=user, reason="Imported by a reviewer.")
 
 
-def _identity(package: Package) -> str:
-    """Return a digest of what was approved: what every tool asks, takes and says of itself."""
-    tools = Tool.objects.filter(package=package, deleted_at=None)
-    return _digest(
-        package,
-        {
-            tool.export_name: [tool.description, tool.input_schema, tool.definition]
-            for tool in tools
-        },
-    )
-
-
-def _identity_of(package: Package, tools: Sequence[Built]) -> str:
-    return _digest(
-        package,
-        {
-            tool.operation.key: [tool.description, tool.input_schema, tool.definition]
-            for tool in tools
-        },
-    )
-
-
-def _digest(package: Package, tools: JsonObject) -> str:
-    return canonical_digest([package.env, package.manifest.get("hosts", []), storable(tools)])
-
-
-def _write_tool(
-    known: Tool | None, package: Package, built: Built, user: User | None
-) -> JsonObject:
-    before = known.version if known and known.deleted_at is None else 0
+def _found_tool(built: Built) -> FoundTool:
     operation = built.operation
-    values: JsonObject = {
-        "kind": ToolKind.API,
-        "title": operation.title,
-        "description": built.description,
-        "category": operation.tag,
-        "input_schema": storable(built.input_schema),
-        "output_schema": storable(built.output_schema),
-        "definition": storable(built.definition),
-        "visibility": Visibility.PUBLIC,
-        "import_health": Health.HEALTHY,
-        "health_error": None,
-    }
-    if known is None:  # its package's review decides, until a governor stops this one tool
-        values["review_status"] = ReviewStatus.APPROVED
-        values["timeout_seconds"] = built.definition["timeoutSeconds"]
-    tool = tool_put(
-        known,
-        package,
-        operation.key,
-        values,
-        name=(package.name, operation.name),
-        author=user,
-        reason=f"Imported {package}"[:200],
+    return FoundTool(
+        export=operation.key,
+        name=operation.name,
+        values={
+            "kind": ToolKind.API,
+            "title": operation.title,
+            "description": built.description,
+            "category": operation.tag,
+            "input_schema": storable(built.input_schema),
+            "output_schema": storable(built.output_schema),
+            "definition": storable(built.definition),
+        },
+        first={"timeout_seconds": built.definition["timeoutSeconds"]},
+        note=" ".join(built.notes),
     )
-    done = "added" if not before else "unchanged" if tool.version == before else "updated"
-    return {**_line(operation.key, done, " ".join(built.notes)), "tool": str(tool.pk)}
 
 
 def _refused(operation: Operation, error: CannotTakeError) -> JsonObject:
     return _line(operation.key, "refused", f"{error.why} ({error.path})")
-
-
-def _removal(tool: Tool, read: _Read) -> str:
-    if any(operation.key == tool.export_name for operation, _ in read.refused):
-        return "It cannot be a tool any more."
-    return "It is not chosen any more, or no longer in the document."
 
 
 def _line(export: str, status: str, message: str = "") -> JsonObject:

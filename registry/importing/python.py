@@ -2,30 +2,26 @@
 
 import re
 
-from django.contrib.auth.models import User
 from django.db import transaction
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
-from registry.importing.access import require_may_change, status_after_change
 from registry.importing.described import described_tool
 from registry.importing.errors import NoTools
 from registry.importing.matching import Match
 from registry.importing.npm import Imported, Stage
-from registry.importing.rows import (
-    locked_package,
-    report_entry,
-    tool_bring,
-    tools_by_export,
-    tools_retire,
-)
+from registry.importing.rows import locked_package, package_bring
 from registry.importing.unseen import unseen_findings
+from registry.importing.uploads import check_syntax, upload_of
 from registry.importing.variables import suggestions
 from registry.manifest import LONGEST_EXPORT, MOST_TOOLS
-from registry.models import ImportJob, Package, Tool
-from registry.models.package import Ecosystem, Tier
+from registry.models import ImportJob, Package
+from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.python_options import declared_env, guest_options, package_env, stand_ins
+from registry.review.found import FoundPackage, FoundTool, package_with
+from registry.review.staging import package_propose
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Artifact, Description, ToolDescription
 
@@ -45,7 +41,9 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
 
     Raises a DomainError that says whether the index, the sandbox or the package is at fault.
     """
-    if job.ecosystem == Ecosystem.LOCAL:
+    if job.ecosystem == Ecosystem.UPLOAD:
+        _send_upload(job, stage)
+    elif job.ecosystem == Ecosystem.LOCAL:
         stage(f"Copying the module {job.name}, without running its code")
     else:
         what = f"{job.name} {job.version}".strip()
@@ -54,11 +52,20 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
     env = package_env(job.settings, declared_env(artifact.manifest))
     stage(f"Reading the tools of {artifact.name} {artifact.version} in the sandbox")
     description = describe_python(artifact.artifact, job.settings, env)
-    usable = [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)][:MOST_TOOLS]
+    usable = _usable(description)
     if not usable and not description.unavailable:
         raise _without_tools(artifact, description)
     stage(f"Saving {len(usable)} tool{'' if len(usable) == 1 else 's'}")
     return _save(job, artifact, env, description, usable)
+
+
+def _send_upload(job: ImportJob, stage: Stage) -> None:
+    """Check an uploaded module and hand it to the sandbox, which may be on another disk."""
+    upload = upload_of(job.name, job.version, job.package, job.requested_by)
+    stage(f"Reading {upload.filename}, without running its code")
+    check_syntax(upload)
+    stage(f"Installing what {job.name} requires")
+    sandbox().put(digest=upload.digest, files=upload.files)
 
 
 def describe_python(artifact: str, settings: JsonObject, env: list[JsonObject]) -> Description:
@@ -81,62 +88,80 @@ def _save(
     package, made = locked_package(
         ecosystem=job.ecosystem, name=artifact.name, defaults={"added_by": user}
     )
-    if not made:
-        require_may_change(package, user)
-        package.added_by = package.added_by or user  # one that the operator imported
-        if (package.artifact, package.settings) != (artifact.artifact, job.settings):
-            package.review_status = status_after_change(package, user)
-    findings = [*_findings(description, usable), *suggestions(description.env, env)]
-    _write_package(package, artifact, job.settings, env, findings)
-    known = tools_by_export(package)
-    report = [
-        _write_tool(known.get(tool.export), package, tool, description, user) for tool in usable
-    ]
-    reasons = {item.export: item.reason for item in description.unavailable}
-    for tool in tools_retire(package, keep={tool.export for tool in usable}):
-        message = reasons.get(tool.export_name, f"{package} no longer has it.")
-        report.append(report_entry(tool, "removed", message))
+    found = _found(package, artifact, job.settings, env, description, usable)
+    report = package_bring(package, found, made=made, user=user, cause=Cause(job.cause))
     return Imported(package=package, report=report)
 
 
-def _write_package(
+def _found(
     package: Package,
     artifact: Artifact,
     settings: JsonObject,
     env: list[JsonObject],
-    findings: list[JsonObject],
-) -> None:
+    description: Description,
+    usable: list[ToolDescription],
+) -> FoundPackage:
+    findings = [*_findings(description, usable), *suggestions(description.env, env)]
+    values = _values(artifact, settings, env, findings)
+    proposed = package_with(package, values)
+    return FoundPackage(
+        values=values,
+        tools=[_found_tool(proposed, tool, description) for tool in usable],
+        gone={item.export: item.reason for item in description.unavailable},
+    )
+
+
+def local_changed(package: Package, artifact: Artifact) -> None:
+    """Propose an approved local module as its files are now; what was approved stays in use."""
+    env = package_env(package.settings, declared_env(artifact.manifest))
+    description = describe_python(artifact.artifact, package.settings, env)
+    usable = _usable(description)
+    if not usable:
+        return
+    with transaction.atomic():
+        package = Package.objects.select_for_update().get(pk=package.pk)
+        if package.review_status == ReviewStatus.APPROVED:
+            found = _found(package, artifact, package.settings, env, description, usable)
+            package_propose(
+                package, found, by=None, cause=Cause.CHECK, reason="A check saw other files"
+            )
+
+
+def _usable(description: Description) -> list[ToolDescription]:
+    return [tool for tool in description.tools if _EXPORT.fullmatch(tool.export)][:MOST_TOOLS]
+
+
+def _values(
+    artifact: Artifact, settings: JsonObject, env: list[JsonObject], findings: list[JsonObject]
+) -> JsonObject:
     manifest = storable(artifact.manifest)
     own = manifest.get("outfitter") or {}
-    package.version = artifact.version
-    package.integrity = artifact.integrity
-    package.artifact = artifact.artifact
-    package.manifest = manifest
-    package.settings = storable(settings)
-    package.description = str(manifest.get("description") or "")
-    package.category = str(own.get("category") or "")[:LONGEST_LABEL]
-    package.env = env
-    package.tier = Tier.RICH if own else Tier.MINIMAL
-    package.findings = storable(findings)
-    package.save()
-
-
-def _write_tool(
-    known: Tool | None,
-    package: Package,
-    offered: ToolDescription,
-    description: Description,
-    user: User | None,
-) -> JsonObject:
-    described = described_tool(Match(declared=None, exported=offered), package, description)
-    values = {
-        **described.values,
-        "kind": ToolKind.PYTHON,
-        "required_scopes": [storable(scope)[:100] for scope in offered.required_scopes],
-        "raw_string_args": [storable(name)[:100] for name in offered.raw_string_args],
-        "health_error": described.error,
+    return {
+        "version": artifact.version,
+        "integrity": artifact.integrity,
+        "artifact": artifact.artifact,
+        "manifest": manifest,
+        "settings": storable(settings),
+        "description": str(manifest.get("description") or ""),
+        "category": str(own.get("category") or "")[:LONGEST_LABEL],
+        "env": env,
+        "tier": Tier.RICH if own else Tier.MINIMAL,
+        "findings": storable(findings),
     }
-    return tool_bring(known, package, offered.export, values, author=user)
+
+
+def _found_tool(proposed: Package, offered: ToolDescription, description: Description) -> FoundTool:
+    described = described_tool(Match(declared=None, exported=offered), proposed, description)
+    return FoundTool(
+        export=offered.export,
+        values={
+            **described.values,
+            "kind": ToolKind.PYTHON,
+            "required_scopes": [storable(scope)[:100] for scope in offered.required_scopes],
+            "raw_string_args": [storable(name)[:100] for name in offered.raw_string_args],
+        },
+        error=described.error,
+    )
 
 
 def _findings(description: Description, usable: list[ToolDescription]) -> list[JsonObject]:

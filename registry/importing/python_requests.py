@@ -16,7 +16,7 @@ from registry.models import Package
 from registry.models.package import Ecosystem
 from registry.python_options import checked_settings
 
-PYTHON = (Ecosystem.PYPI, Ecosystem.LOCAL)
+PYTHON = (Ecosystem.PYPI, Ecosystem.LOCAL, Ecosystem.UPLOAD)
 NEWEST = ("", "latest")
 
 _NAME = re.compile(
@@ -52,7 +52,7 @@ def checked_python(
     """
     if ecosystem == Ecosystem.LOCAL:
         _check_local(name, version, user)
-    else:
+    elif ecosystem == Ecosystem.PYPI:
         _check_pypi(name, version)
     if settings is None and package is not None:
         return dict(package.settings)

@@ -8,7 +8,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from registry.models import ImportJob, Package, Tool
-from registry.models.job import OPEN, JobStatus
+from registry.models.job import OPEN, JobCause, JobStatus
 from registry.selectors import jobs_visible_to, packages_visible_to
 
 TOLD_FOR = timedelta(days=1)
@@ -46,7 +46,8 @@ def tools_of(package: Package) -> QuerySet[Tool]:
 
 def open_imports(user: User) -> QuerySet[ImportJob]:
     """Return the imports that wait or run, newest first."""
-    return jobs_visible_to(user).filter(status__in=OPEN).order_by("-created_at", "pk")
+    asked = jobs_visible_to(user).exclude(cause=JobCause.SYNC)
+    return asked.filter(status__in=OPEN).order_by("-created_at", "pk")
 
 
 def failed_imports(user: User) -> QuerySet[ImportJob]:
@@ -58,6 +59,7 @@ def failed_imports(user: User) -> QuerySet[ImportJob]:
     )
     return (
         jobs_visible_to(user)
+        .exclude(cause=JobCause.SYNC)  # those are told on the page of the registries
         .filter(~Exists(later), status=JobStatus.FAILED, created_at__gt=timezone.now() - TOLD_FOR)
         .order_by("-created_at", "pk")
     )

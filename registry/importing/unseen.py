@@ -1,28 +1,24 @@
 """Characters that models read and people do not see: taken out of what strangers say of tools."""
 
-import re
 from collections.abc import Iterable
 
 from config.lib.types import JsonObject, JsonValue
+from config.lib.unseen import UNSEEN as UNSEEN_CHARACTERS
 from registry.sandbox.contract import ToolDescription
 
 UNSEEN = "unseen"
 """Code of the finding that a tool's description held such characters."""
-
-# Blanks of no width, signs that turn the direction of writing, and tags: a whole alphabet that is
-# never drawn. Joiners stay, for several scripts and emoji are not written without them.
-_UNSEEN = re.compile(
-    "[\u00ad\u061c\u180e\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-)
 
 
 def without_unseen(value: JsonValue) -> JsonValue:
     """Return a value without the characters that nobody sees, in keys too."""
     match value:
         case str():
-            return _UNSEEN.sub("", value)
+            return UNSEEN_CHARACTERS.sub("", value)
         case dict():
-            return {_UNSEEN.sub("", key): without_unseen(item) for key, item in value.items()}
+            return {
+                UNSEEN_CHARACTERS.sub("", key): without_unseen(item) for key, item in value.items()
+            }
         case list():
             return [without_unseen(item) for item in value]
         case _:

@@ -1,18 +1,22 @@
 """Which variables a package's tools are given: what it declares, and what a person lets it read."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
 from config.lib.types import JsonObject
-from registry.importing.access import require_may_change, status_after_change
+from registry.importing.access import require_may_change
 from registry.importing.errors import InvalidVariables
+from registry.importing.rows import package_bring
 from registry.manifest import ENV_NAME
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem
+from registry.models.proposal import Cause
 from registry.models.tool import ExecutionHealth
-from registry.services import tool_publish
+from registry.review.found import package_with
+from registry.review.proposed import found_as_proposed
 
 SUGGESTED = "env"
 """Code of the finding that a package's code reads a variable that it does not declare."""
@@ -61,38 +65,31 @@ def package_declare_env(
     """Let a package's tools read these variables too: `[{name, description?, required?}]`.
 
     A variable that is declared already is changed. Each tool gets a version that says so. Raises
-    PackageNotYours and InvalidVariables. Reading more is a change that is reviewed anew.
+    PackageNotYours and InvalidVariables. Reading more is reviewed anew: the tools of an approved
+    package go on without until then.
     """
     require_may_change(package, user)
     added = _checked(variables)
     package = Package.objects.select_for_update().get(pk=package.pk)
-    before = {item["name"] for item in package.env}
-    package.env = declared_env(package.env, added)
-    if len(package.env) > MOST_VARIABLES:
+    found = found_as_proposed(package)
+    present = package_with(package, found.values)
+    env = declared_env(present.env, added)
+    if len(env) > MOST_VARIABLES:
         raise InvalidVariables(f"A package may read at most {MOST_VARIABLES} variables.")
     names = {item["name"] for item in added}
+    values = {**found.values, "env": env, "findings": _without(present.findings, names)}
     if package.ecosystem != Ecosystem.MCP:  # whose variables stand in `env` alone
-        kept = [item for item in package.settings.get("env", ()) if item["name"] not in names]
-        package.settings = {**package.settings, "env": [*kept, *added]}
-    package.findings = [
-        item
-        for item in package.findings
-        if not (item["code"] == SUGGESTED and item["path"] in names)
-    ]
-    if names - before:
-        package.review_status = status_after_change(package, user)
-    package.save()
-    _publish(package, user, f"May read {', '.join(sorted(names))}")
+        kept = [item for item in present.settings.get("env", ()) if item["name"] not in names]
+        values["settings"] = {**present.settings, "env": [*kept, *added]}
+    found = replace(found, values=values)
+    reason = f"May read {', '.join(sorted(names))}"
+    package_bring(package, found, made=False, user=user, cause=Cause.EDIT, reason=reason)
     return package
 
 
-def _publish(package: Package, user: User | None, reason: str) -> None:
-    """Give every tool the version that knows the variables, and heal those that waited for it."""
-    for tool in Tool.objects.filter(package=package, deleted_at=None):
-        tool.package = package
-        if tool.execution_health == ExecutionHealth.NEEDS_KEY:
-            tool.execution_health, tool.health_error = ExecutionHealth.UNKNOWN, None
-        tool_publish(tool, author=user, reason=reason[:200])
+def _without(findings: Iterable[JsonObject], names: Collection[str]) -> list[JsonObject]:
+    """Return the findings but for those that the variables answer."""
+    return [item for item in findings if not (item["code"] == SUGGESTED and item["path"] in names)]
 
 
 def _checked(variables: Sequence[JsonObject]) -> list[JsonObject]:

@@ -44,5 +44,7 @@ class ImportCommand(BaseCommand):
             self.stdout.write(f"  {finding['code']}: {finding['path']}: {finding['message']}")
         if options["approve"]:
             package_review(package, status=ReviewStatus.APPROVED)
+        elif package.review_status == ReviewStatus.APPROVED:
+            self.stdout.write("  You are the operator: what changed was applied without a review.")
         status = package.get_review_status_display().lower()
         self.stdout.write(self.style.SUCCESS(f"{package} is imported ({status})."))

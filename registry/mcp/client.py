@@ -14,6 +14,7 @@ from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSI
 
 from config.lib.types import JsonObject
 from registry.errors import (
+    DefinitionChanged,
     MissingCredential,
     ToolError,
     ToolTimeout,
@@ -97,9 +98,8 @@ async def call(
             return await client.call_tool(tool.name, arguments, progress_callback=tell)
         except MCPError as error:
             # The same code says that the arguments are wrong and that there is no such tool.
-            if error.code == types.INVALID_PARAMS and not await _has(client, tool.name):
-                message = f"{target.name} no longer has the tool “{tool.name}”."
-                raise UnknownExport(message) from error
+            if error.code == types.INVALID_PARAMS:
+                await _check_offered(client, target, tool, error)
             raise
 
 
@@ -118,8 +118,17 @@ async def listing(target: Target, *, notes: Notes) -> Listing:
         )
 
 
-async def _has(client: Client, name: str) -> bool:
-    return any(tool["name"] == name for tool in await _tools(client, []))
+async def _check_offered(client: Client, target: Target, tool: types.Tool, error: MCPError) -> None:
+    """Raise what is wrong where the server does not offer the tool as it is known here."""
+    offered = {item["name"]: item for item in await _tools(client, [])}
+    if tool.name not in offered:
+        message = f"{target.name} no longer has the tool “{tool.name}”."
+        raise UnknownExport(message) from error
+    schema = {"type": "object", **(offered[tool.name].get("inputSchema") or {})}
+    if schema != tool.input_schema:
+        raise DefinitionChanged(
+            f"{target.name} no longer takes the input of “{tool.name}” that was approved."
+        ) from error
 
 
 async def _tools(client: Client, problems: list[str]) -> list[JsonObject]:

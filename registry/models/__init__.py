@@ -8,8 +8,10 @@ from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
 from registry.models.retention_policy import RetentionPolicy
+from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
 from registry.models.tool_version import ToolVersion
+from registry.models.upload import Upload
 from registry.models.usage import (
     ErrorUsage,
     PersonUsageDay,
@@ -33,9 +35,13 @@ __all__ = [
     "QualityDue",
     "RetentionPolicy",
     "SiteUsage",
+    "SyncEntry",
+    "SyncFeed",
+    "SyncRun",
     "Tool",
     "ToolUsage",
     "ToolUsageDay",
     "ToolVersion",
+    "Upload",
     "UsagePending",
 ]

@@ -15,6 +15,13 @@ class JobStatus(models.TextChoices):
     FAILED = "failed", "Failed"
 
 
+class JobCause(models.TextChoices):
+    """Who wanted an import; what nobody asked for is never applied at once."""
+
+    IMPORT = "import", "A person, or the operator"
+    SYNC = "sync", "A look at the registry"
+
+
 OPEN = (JobStatus.QUEUED, JobStatus.RUNNING)
 
 
@@ -28,6 +35,7 @@ class ImportJob(models.Model):
     settings = models.JSONField(
         default=dict, blank=True, help_text="What the ecosystem asks for besides, as `Package` has."
     )
+    cause = models.CharField(max_length=16, choices=JobCause, default=JobCause.IMPORT)
     status = models.CharField(max_length=16, choices=JobStatus, default=JobStatus.QUEUED)
     stage = models.CharField(max_length=200, blank=True, help_text="What it is doing now.")
     report = models.JSONField(
@@ -53,8 +61,11 @@ class ImportJob(models.Model):
             models.CheckConstraint(
                 condition=models.Q(status__in=JobStatus.values), name="import_job_status_known"
             ),
+            models.CheckConstraint(
+                condition=models.Q(cause__in=JobCause.values), name="import_job_cause_known"
+            ),
             models.UniqueConstraint(
-                fields=["requested_by", "ecosystem", "name", "version"],
+                fields=["requested_by", "ecosystem", "name", "version", "cause"],
                 name="import_job_one_open",
                 condition=models.Q(status__in=OPEN),
                 nulls_distinct=False,
@@ -64,3 +75,8 @@ class ImportJob(models.Model):
 
     def __str__(self) -> str:
         return f"{self.ecosystem}:{self.name}"
+
+    @property
+    def shown_version(self) -> str:
+        """The version as people read it: of an upload's digest the beginning."""
+        return self.version[:12] if self.ecosystem == Ecosystem.UPLOAD else self.version

@@ -16,6 +16,7 @@ class Ecosystem(models.TextChoices):
     NPM = "npm", "npm"
     PYPI = "pypi", "PyPI"
     LOCAL = "local", "Local module"
+    UPLOAD = "upload", "Uploaded module"
     MCP = "mcp", "MCP server"
     OPENAPI = "openapi", "OpenAPI document"
 

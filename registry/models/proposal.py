@@ -2,6 +2,7 @@
 
 import uuid
 
+import pgtrigger
 from django.conf import settings as configuration
 from django.db import models
 from django.db.models import Q
@@ -30,6 +31,22 @@ class ProposalState(models.TextChoices):
 
 DECIDED = (ProposalState.APPROVED, ProposalState.REJECTED, ProposalState.QUARANTINED)
 """States that a reviewer put a proposal in."""
+
+
+GOVERNED = (
+    *("package", "tool", "cause", "state", "digest", "before", "after", "versions"),
+    *("removed", "findings", "opened_by", "decided_by", "decided_at", "decision_reason"),
+)
+"""The fields whose change is audited."""
+
+_LABEL = (
+    "coalesce((SELECT name FROM registry_package WHERE id = item.package_id),"
+    " (SELECT wire_name FROM registry_tool WHERE id = item.tool_id))"
+)
+_SUBJECT = (
+    "CASE WHEN item.tool_id IS NULL THEN 'registry.package' ELSE 'registry.tool' END",
+    "coalesce(item.package_id, item.tool_id)",
+)
 
 
 class Proposal(models.Model):
@@ -113,19 +130,20 @@ class Proposal(models.Model):
             models.Index(fields=["state", "-opened_at"], name="proposal_queue"),
             models.Index(fields=["package", "-opened_at"], name="proposal_package_time"),
             models.Index(fields=["tool", "-opened_at"], name="proposal_tool_time"),
-        ]
-
-        triggers = audited(
-            "proposal",
-            *("package", "tool", "cause", "state", "digest", "before", "after", "versions"),
-            *("removed", "findings", "opened_by", "decided_by", "decided_at", "decision_reason"),
-            label="coalesce((SELECT name FROM registry_package WHERE id = item.package_id),"
-            " (SELECT wire_name FROM registry_tool WHERE id = item.tool_id))",
-            subject=(
-                "CASE WHEN item.tool_id IS NULL THEN 'registry.package' ELSE 'registry.tool' END",
-                "coalesce(item.package_id, item.tool_id)",
+            models.Index(
+                fields=["-decided_at"],
+                name="proposal_decided",
+                condition=models.Q(decided_at__isnull=False),
             ),
-        )
+        ]
+        triggers = [
+            pgtrigger.Protect(
+                name="proposal_decided_once",
+                operation=pgtrigger.Update,
+                condition=~pgtrigger.Q(old__state=ProposalState.OPEN),
+            ),
+            *audited("proposal", *GOVERNED, label=_LABEL, subject=_SUBJECT),
+        ]
 
     def __str__(self) -> str:
         return f"{self.package or self.tool}: {self.get_state_display().lower()}"

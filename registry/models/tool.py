@@ -17,6 +17,7 @@ from registry.models.stoppable import Stoppable, stop_constraints
 from registry.models.triggers import keeps_health_history, notify_change, notify_stop
 
 __all__ = [
+    "CALLED_TOOLS",
     "DEFINED",
     "ExecutionHealth",
     "Health",
@@ -29,6 +30,15 @@ __all__ = [
 
 NAMES = SearchVector("wire_name", "title", config="simple")
 """What a tool is called, as words that can be looked up by how they begin."""
+
+CALLED_TOOLS = models.Func(
+    models.F("definition"),
+    models.Value("$.steps[*].toolToRunId"),
+    function="jsonb_path_query_array",
+    output_field=models.JSONField(),
+)
+"""The ids of the tools that the steps of a sequence name, as a JSON list of texts; an index has
+them. It is worded the same in the index and in what asks."""
 
 
 class ToolKind(models.TextChoices):
@@ -119,6 +129,12 @@ class Tool(Fares, Stoppable):
         blank=True,
         help_text="Versions that were never approved: nobody but their makers may call them.",
     )
+    blocked_versions = ArrayField(
+        models.PositiveIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Versions that review has refused: nobody may call them.",
+    )
     deprecated_on = models.DateField(
         null=True, blank=True, help_text="From this day on it is found and injected no more."
     )
@@ -145,6 +161,8 @@ class Tool(Fares, Stoppable):
     """Variables that the reader has not set; told by `registry.needs`, never stored."""
 
     GOVERNED_APART = Stoppable.GOVERNED_APART | {"calls_per_minute", "cost_per_call"}
+    live_version: int = 0
+    """Of a copy that says what another version was, the live one (`registry.review.drafts`)."""
 
     class Meta:
         constraints = [
@@ -221,6 +239,28 @@ class Tool(Fares, Stoppable):
                 fields=["import_health"],
                 name="tool_import_health",
                 condition=~models.Q(import_health=Health.HEALTHY),
+            ),
+            GinIndex(
+                CALLED_TOOLS,
+                name="tool_called_tools",
+                fastupdate=False,  # else every key asked for reads through what is pending
+                condition=models.Q(kind=ToolKind.SEQUENCE, deleted_at=None),
+            ),
+            models.Index(
+                fields=["wire_name"],
+                name="tool_broken",
+                condition=models.Q(import_health=Health.BROKEN)
+                | models.Q(execution_health=ExecutionHealth.BROKEN),
+            ),
+            models.Index(
+                fields=["-stopped_at"],
+                name="tool_stopped",
+                condition=models.Q(stopped_at__isnull=False),
+            ),
+            models.Index(
+                fields=["deprecated_on"],
+                name="tool_deprecated",
+                condition=models.Q(deprecated_on__isnull=False),
             ),
         ]
         triggers = [

@@ -3,11 +3,20 @@
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from registry.models.audit_triggers import audited
-from registry.models.tool import Tool
+from registry.models.tool import Tool, ToolKind
 from registry.models.triggers import append_only
+
+CALLED_THEN = models.Func(
+    models.F("snapshot"),
+    models.Value("$.definition.steps[*].toolToRunId"),
+    function="jsonb_path_query_array",
+    output_field=models.JSONField(),
+)
+"""What `CALLED_TOOLS` is to a tool, for one of its versions."""
 
 
 class ToolVersion(models.Model):
@@ -32,6 +41,14 @@ class ToolVersion(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["tool", "number"], name="tool_version_unique"),
             models.CheckConstraint(condition=models.Q(number__gte=1), name="tool_version_positive"),
+        ]
+        indexes = [
+            GinIndex(
+                CALLED_THEN,
+                name="tool_version_called_tools",
+                fastupdate=False,
+                condition=models.Q(snapshot__kind=ToolKind.SEQUENCE.value),
+            )
         ]
         triggers = [
             append_only("tool_version_immutable"),

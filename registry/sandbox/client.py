@@ -31,10 +31,14 @@ from registry.sandbox.contract import (
     Collected,
     Description,
     DescriptionProblem,
+    FoundPackage,
     InnerCall,
     LogLine,
     LogSink,
+    NewestVersion,
     PrintSink,
+    RegistryPage,
+    RegistryVersion,
     Sandbox,
     ToolDescription,
     UnavailableTool,
@@ -53,6 +57,7 @@ MAX_REQUEST_BYTES = 4 << 20
 STATUS_SECONDS = 5
 COLLECT_SECONDS = 300
 BUILD_SECONDS = 900
+SEARCH_SECONDS = 60
 DESCRIBE_SECONDS = 400
 CALL_OVERHEAD_SECONDS = 200
 # After asking for a cancel: how long to wait for the word that the process is dead.
@@ -71,6 +76,30 @@ class LocalSandbox:
         """Install a package; see `Sandbox.build`."""
         params = {"ecosystem": ecosystem, "name": name, "version": version}
         return Artifact(**self._ask("build", params, seconds=BUILD_SECONDS))
+
+    def search(
+        self, *, ecosystem: str, text: str, offset: int = 0, size: int = 250
+    ) -> RegistryPage:
+        """Search the registry; see `Sandbox.search`."""
+        params = {"ecosystem": ecosystem, "text": text, "offset": offset, "size": size}
+        found = self._ask("search", params, seconds=SEARCH_SECONDS)
+        packages = tuple(
+            FoundPackage(**{**package, "keywords": tuple(package["keywords"])})
+            for package in found["packages"]
+        )
+        return RegistryPage(packages=packages, total=found["total"])
+
+    def put(self, *, digest: str, files: Mapping[str, str]) -> None:
+        """Send a module that is built next; see `Sandbox.put`."""
+        self._ask("put", {"digest": digest, "files": dict(files)}, seconds=SEARCH_SECONDS)
+
+    def newest(self, *, ecosystem: str, name: str, current: str = "") -> NewestVersion:
+        """Look up a package's newest version; see `Sandbox.newest`."""
+        params = {"ecosystem": ecosystem, "name": name, "current": current}
+        found = self._ask("newest", params, seconds=BUILD_SECONDS)
+        return NewestVersion(
+            newest=RegistryVersion(**found["newest"]), current=RegistryVersion(**found["current"])
+        )
 
     def describe(
         self,

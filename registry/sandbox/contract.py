@@ -133,11 +133,61 @@ class Collected:
     freed_bytes: int
 
 
+@dataclass(frozen=True, slots=True)
+class FoundPackage:
+    """One result of a registry's search; `date` is ISO 8601, texts are empty where unknown."""
+
+    name: str
+    version: str
+    date: str
+    keywords: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryPage:
+    """One page of a search; `total` is None where the registry does not say."""
+
+    packages: tuple[FoundPackage, ...]
+    total: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class RegistryVersion:
+    """What a registry says of one version; all empty where it does not have it, or says nothing."""
+
+    version: str = ""
+    integrity: str = ""
+    deprecated: str = ""
+    install_scripts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NewestVersion:
+    """The newest version of a package, and the one that is in use here."""
+
+    newest: RegistryVersion
+    current: RegistryVersion
+
+
 class Sandbox(Protocol):
     """Where packages are built and run. Every method raises classes of `registry.errors`."""
 
     def build(self, *, ecosystem: str, name: str, version: str | None = None) -> Artifact:
         """Install a package; `version` may be exact, a range or a tag, and is `latest` if None."""
+        ...
+
+    def search(
+        self, *, ecosystem: str, text: str, offset: int = 0, size: int = 250
+    ) -> RegistryPage:
+        """Search the registry that builds install from; one page of at most 250 packages."""
+        ...
+
+    def put(self, *, digest: str, files: Mapping[str, str]) -> None:
+        """Send the files of an uploaded module, path → base64; its build names the digest."""
+        ...
+
+    def newest(self, *, ecosystem: str, name: str, current: str = "") -> NewestVersion:
+        """Look up the newest version of a package, and how the `current` one stands now."""
         ...
 
     def describe(

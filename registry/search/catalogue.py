@@ -3,23 +3,32 @@
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
+from django.db.models import Q, QuerySet
+
 from config.lib.types import JsonSchema
 from registry.models import Tool
+from registry.models.tool import Visibility
 from registry.search.document import SearchDocument
+from registry.selectors import approved
 
 
 def searchable(tool_ids: Iterable[UUID]) -> list[SearchDocument]:
-    """Return the documents of those among `tool_ids` that still live."""
-    tools = Tool.objects.filter(deleted_at=None, pk__in=list(tool_ids)).select_related("package")
-    return [document_of(tool) for tool in tools]
+    """Return the documents of those among `tool_ids` that can be found."""
+    return [document_of(tool) for tool in _findable().filter(pk__in=list(tool_ids))]
 
 
 def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
-    """Return the documents of the next living tools in the order of their ids."""
-    tools = Tool.objects.filter(deleted_at=None).select_related("package").order_by("pk")
+    """Return the documents of the next tools that can be found, in the order of their ids."""
+    tools = _findable().order_by("pk")
     if last is not None:
         tools = tools.filter(pk__gt=last)
     return [document_of(tool) for tool in tools[:limit]]
+
+
+def _findable() -> QuerySet[Tool]:
+    """Return the living tools but for the public ones that nobody has approved."""
+    tools = Tool.objects.filter(deleted_at=None).select_related("package")
+    return tools.filter(~Q(visibility=Visibility.PUBLIC) | approved())
 
 
 def document_of(tool: Tool) -> SearchDocument:

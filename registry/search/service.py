@@ -13,6 +13,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from registry.changes import Follower, feed
+from registry.deprecated import deprecation_notice, is_retired
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
 from registry.models.triggers import CHANGE_CHANNEL
@@ -272,6 +273,8 @@ def _unfit(tool: Tool) -> str:
 
     A tool whose service was down is offered again after a while: its next call shows how it is.
     """
+    if is_retired(tool):
+        return deprecation_notice(tool).removesuffix(".")
     state = tool.health_state
     if state in BROKEN_STATES:
         return "broken"

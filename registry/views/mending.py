@@ -26,6 +26,8 @@ from registry.importing.schedule import can_check, check_request, schedule_of
 from registry.importing.variables import package_declare_env, suggested_names
 from registry.models import Package, Tool
 from registry.models.health import Health
+from registry.models.package import ReviewStatus
+from registry.review.selectors import open_proposal_of
 from registry.selectors import package_visible_to
 
 PATIENCE = timedelta(minutes=2)
@@ -82,7 +84,8 @@ def package_repair_view(request: SignedInRequest, package_id: UUID) -> HttpRespo
         package_repair(package, declared=declared, export=export, user=request.user)
     except DomainError as error:
         return _back(request, package, error)
-    messages.success(request, f"“{declared}” is now the export “{export}”.")
+    when = _when(package)
+    messages.success(request, f"“{declared}” is the export “{export}”{when or ' now'}.")
     return _back(request, package)
 
 
@@ -96,8 +99,15 @@ def package_env(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         package_declare_env(package, [{"name": name, "required": required}], user=request.user)
     except DomainError as error:
         return _back(request, package, error)
-    messages.success(request, f"Its tools may read {name}. Set your own value under Credentials.")
+    told = f"Its tools may read {name}{_when(package)}. Set your own value under Credentials."
+    messages.success(request, told)
     return _back(request, package)
+
+
+def _when(package: Package) -> str:
+    """Say when what was just decided comes into use, where that is not at once."""
+    staged = package.review_status == ReviewStatus.APPROVED and open_proposal_of(package)
+    return " once a reviewer approves it" if staged else ""
 
 
 @login_required

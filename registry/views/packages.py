@@ -23,20 +23,24 @@ from registry.importing.python import NOT_OFFERED
 from registry.importing.python_requests import PYTHON
 from registry.importing.schedule import can_check, schedule_of
 from registry.importing.selectors import failed_imports, open_imports, packages_listed, tools_of
+from registry.importing.sync.selectors import sees_sync
 from registry.mcp_forms import McpImportForm
 from registry.models import Package
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.needs import tell_needs
 from registry.openapi_forms import OpenApiDocumentForm
+from registry.review.proposed import package_as_proposed
 from registry.selectors import (
     job_visible_to,
     package_visible_to,
     tools_visible_to,
 )
+from registry.upload_forms import UploadForm
 from registry.views.display import pretty
 from registry.views.mending import mending_of
 from registry.views.network import network_of
+from registry.views.proposals import last_refusal, proposal_shown
 
 NOTICES_SHOWN = 3
 PACKAGES_A_PAGE = 30
@@ -95,6 +99,8 @@ def package_detail(request: SignedInRequest, package_id: UUID) -> HttpResponse:
         "has_settings": package.ecosystem in PYTHON,
         "settings": pretty(package.settings) if package.settings else "",
         "failed_jobs": failed_imports(request.user).filter(name=package.name)[:1],
+        "waiting": (waiting := proposal_shown(package, request.user)),
+        "refusal": None if waiting else last_refusal(package, request.user),
     }
     return render(request, "registry/package_detail.html", context)
 
@@ -108,7 +114,8 @@ def package_settings(request: SignedInRequest, package_id: UUID) -> HttpResponse
     if package.ecosystem not in PYTHON:
         raise InvalidInput(f"{package} has no settings.", "Only Python packages have.")
     if request.method == "GET":
-        form = PythonSettingsForm(initial=PythonSettingsForm.initial_of(package), label_suffix="")
+        initial = PythonSettingsForm.initial_of(package_as_proposed(package))
+        form = PythonSettingsForm(initial=initial, label_suffix="")
         return _package_settings(request, package, form)
     form = PythonSettingsForm(request.POST, label_suffix="")
     if form.is_valid():
@@ -142,7 +149,8 @@ def package_refresh(request: SignedInRequest, package_id: UUID) -> HttpResponse:
 def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
     """Show how far an import is; the fragment asks for itself again until it is over."""
     job = job_visible_to(request.user, job_id)
-    context = {"job": job, "is_open": job.status in OPEN}
+    proposed = any(entry["status"] == "proposed" for entry in job.report or ())
+    context = {"job": job, "is_open": job.status in OPEN, "proposed": proposed}
     return render_page(request, "registry/job_detail.html", context, fragment="registry/_job.html")
 
 
@@ -167,15 +175,21 @@ def package_list_page(
     *,
     mcp_form: McpImportForm | None = None,
     openapi_form: OpenApiDocumentForm | None = None,
+    upload_form: UploadForm | None = None,
     status: int = 200,
 ) -> HttpResponse:
     """Show the packages and all forms, as far as they were filled in."""
-    chosen = form["ecosystem"].value() or Ecosystem.NPM
     q = clean_text(request.GET.get("q", "")).strip()[:LONGEST_QUERY]
     review = request.GET.get("review", "")
     page = CappedPaginator(
         packages_listed(request.user, q=q, review=review), PACKAGES_A_PAGE
     ).get_page(request.GET.get("page"))
+    own = (
+        (mcp_form, Ecosystem.MCP),
+        (openapi_form, Ecosystem.OPENAPI),
+        (upload_form, Ecosystem.UPLOAD),
+    )
+    tried = next((ecosystem for filled, ecosystem in own if filled), None)
     context = {
         "page": page,
         "q": q,
@@ -183,9 +197,11 @@ def package_list_page(
         "reviews": ReviewStatus.choices,
         "query": urlencode({name: text for name, text in (("q", q), ("review", review)) if text}),
         "form": form,
-        "chosen": Ecosystem.MCP if mcp_form else Ecosystem.OPENAPI if openapi_form else chosen,
+        "chosen": tried or form["ecosystem"].value() or Ecosystem.NPM,
         "mcp_form": mcp_form or McpImportForm(label_suffix="", prefix="mcp"),
         "openapi_form": openapi_form or OpenApiDocumentForm(label_suffix="", prefix="openapi"),
+        "upload_form": upload_form or UploadForm(),
+        "sees_sync": sees_sync(request.user),
         "open_jobs": open_imports(request.user)[:NOTICES_SHOWN],
         "failed_jobs": failed_imports(request.user)[:NOTICES_SHOWN],
     }

@@ -15,6 +15,8 @@ from config.lib.paging import CappedPaginator
 from config.lib.types import JsonObject
 from registry.calling import call_directly, direct_context, launch
 from registry.context import CallContext
+from registry.deprecated import is_retired
+from registry.deprecation import may_deprecate
 from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.media import media_in, without_media
@@ -23,6 +25,7 @@ from registry.models.invocation import Caller
 from registry.needs import tell_needs
 from registry.quality.scoring import quality_parts, score_of
 from registry.results import Failed, Succeeded, ToolResult
+from registry.review.drafts import tool_as_asked
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
 from registry.usage.tokens import tokens_of
@@ -37,6 +40,7 @@ from registry.views.display import (
 from registry.views.health_strip import health_strip
 from registry.views.health_words import health_note
 from registry.views.mending import mending_of
+from registry.views.proposals import last_refusal, proposal_shown, version_waiting
 from registry.views.stopping import limits_of
 
 TOOLS_A_PAGE = 24
@@ -71,7 +75,8 @@ def tool_list(request: SignedInRequest) -> HttpResponse:
 def tool_detail(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Show all there is to know about a tool, and a form to try it."""
     tool = tool_visible_to(request.user, tool_id)
-    return render(request, "registry/tool_detail.html", _context(request, tool))
+    asked = tool_as_asked(request.user, tool, request.GET.get("version", ""))
+    return render(request, "registry/tool_detail.html", _context(request, asked))
 
 
 @login_required
@@ -85,27 +90,31 @@ def tool_try(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     if request.method == "GET":
         return redirect("registry:tool_detail", tool_id)
     sent = request.POST.dict()
+    asked = tool_as_asked(request.user, tool, sent.get("version", ""))
     try:
-        arguments = arguments_from_form(tool.input_schema, sent)
+        arguments = arguments_from_form(asked.input_schema, sent)
     except InvalidArguments as error:
-        shown = _context(request, tool, sent=sent, errors=error.extra["fields"])
+        shown = _context(request, asked, sent=sent, errors=error.extra["fields"])
         return _tried(request, shown, status=422)
     context = direct_context(request.user, caller=Caller.BROWSER)
-    result = _started_or_called(tool, arguments, context)
+    result = _started_or_called(tool, arguments, context, asked.version)
     if isinstance(result, str):
         return HttpResponseClientRedirect(result) if wants_fragment(request) else redirect(result)
     tool.refresh_from_db()  # the call may have changed its health
-    shown = _context(request, tool, sent=sent, result=result, errors=_errors_of(result))
+    asked = tool_as_asked(request.user, tool, str(asked.version))
+    shown = _context(request, asked, sent=sent, result=result, errors=_errors_of(result))
     return _tried(request, shown, status=422 if shown["errors"] else 200)
 
 
-def _started_or_called(tool: Tool, arguments: JsonObject, context: CallContext) -> ToolResult | str:
+def _started_or_called(
+    tool: Tool, arguments: JsonObject, context: CallContext, version: int
+) -> ToolResult | str:
     """Return the address of the run that was started, or how the call ended."""
     try:
-        run = launch(tool, arguments, context)
+        run = launch(tool, arguments, context, version=version)
     except ToolError as error:
         return Failed(error=error, duration_ms=0, invocation_id=None)
-    return run["page"] if run else call_directly(tool, arguments, context)
+    return run["page"] if run else call_directly(tool, arguments, context, version=version)
 
 
 def _tried(request: SignedInRequest, context: dict[str, Any], *, status: int) -> HttpResponse:
@@ -134,7 +143,11 @@ def _context(
 ) -> dict[str, Any]:
     tell_needs([tool], request.user)
     parts = quality_parts(tool)
+    waiting = proposal_shown(tool, request.user) if tool.package is None else None
     return {
+        "waiting": waiting,
+        "waiting_version": version_waiting(tool, request.user),
+        "refusal": None if waiting or tool.package else last_refusal(tool, request.user),
         "tool": tool,
         "note": health_note(tool),
         "mending": mending_of(tool.package, request.user, tool),
@@ -149,6 +162,8 @@ def _context(
         "tokens": tokens_of(tool),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
+        "is_retired": is_retired(tool),
+        "may_deprecate": may_deprecate(request.user, tool),
         "is_own": tool.owner_id == request.user.pk,
         "fields": try_fields(tool.input_schema, sent, errors or {}),
         "errors": errors or {},

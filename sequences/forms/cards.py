@@ -93,6 +93,21 @@ class StepCard:
     is_last: bool
 
     @property
+    def versions(self) -> tuple[str, ...]:
+        """Return the versions that may be pinned, the pinned one among them."""
+        offered = self.tool.numbers if self.tool else ()
+        pinned = self.step.version.strip()
+        return offered if not pinned or pinned in offered else (pinned, *offered)
+
+    @property
+    def pinned_behind(self) -> int | None:
+        """Return the pinned version where another one is live, else None."""
+        pinned = self.step.version.strip()
+        if self.tool is None or pinned not in self.tool.numbers or int(pinned) == self.tool.live:
+            return None
+        return int(pinned)
+
+    @property
     def has_errors(self) -> bool:
         """Tell whether anything in this card has to be mended."""
         rows = (*self.rows, *self.left_out)
@@ -156,6 +171,7 @@ def builder_of(
             *(("name", "name"), ("description", "description")),
             *(("visibility", "visibility"), ("team", "team"), ("schema", "inputSchema")),
             ("scopes", "requiredScopes"),
+            ("reason", "reason"),
         )
     }
     errors["other"] = tuple(problem.message for problem in told)

@@ -75,6 +75,7 @@ class Draft:
     team: str = ""
     scopes: str = ""
     schema: str = ""
+    reason: str = ""
     steps: list[StepDraft] = field(default_factory=list)
     final: list[Row] = field(default_factory=list)
 
@@ -139,7 +140,7 @@ _STEP_PARTS = (
     *("tool", "version", "success", "failure", "store_as"),
     *("timeout", "attempts", "backoff"),
 )
-_DRAFT_PARTS = ("name", "description", "visibility", "team", "scopes", "schema")
+_DRAFT_PARTS = (*("name", "description", "visibility", "team", "scopes", "schema", "reason"),)
 
 
 def _step_draft(step: JsonObject, tool: StepTool | None) -> StepDraft:

@@ -7,7 +7,10 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from registry.deprecated import day_in_words, deprecation_notice, retired
 from registry.models import Tool
+from registry.models.tool import Visibility
+from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
 
@@ -17,7 +20,10 @@ MOST_OFFERED = 2_000
 
 @dataclass(frozen=True, kw_only=True)
 class StepTool:
-    """What the builder has to know of a tool that a step calls; required inputs come first."""
+    """What the builder has to know of a tool that a step calls; required inputs come first.
+
+    `numbers` are the versions that a step may pin, `notice` says that the tool is deprecated.
+    """
 
     id: str
     name: str
@@ -25,11 +31,14 @@ class StepTool:
     description: str
     open_to_more: bool
     fields: Mapping[str, FormField]
+    live: int
+    numbers: tuple[str, ...]
+    notice: str
 
 
 def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
     """Return the wire name and title of the tools that a step may call, by name."""
-    tools = tools_usable_by(user).order_by("wire_name", "pk")
+    tools = tools_usable_by(user).exclude(retired()).order_by("wire_name", "pk")
     if besides is not None:
         tools = tools.exclude(pk=besides)
     return list(tools.values_list("wire_name", "title")[:MOST_OFFERED])
@@ -41,11 +50,42 @@ def tools_chosen(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     found = tools_usable_by(user).filter(
         Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
     )
-    tools = [_step_tool(tool) for tool in found]
+    tools = [_step_tool(tool, user) for tool in found]
     return {key: tool for tool in tools for key in (tool.name, tool.id)}
 
 
-def _step_tool(tool: Tool) -> StepTool:
+def tools_lost(
+    user: User, names: Iterable[str], chosen: Mapping[str, StepTool]
+) -> list[tuple[str, str]]:
+    """Return the id and what is told of each tool that steps name by its id and that was deleted.
+
+    Only of those that the person could once see, as their own, their team's or everybody's.
+    """
+    ids = {name.strip() for name in names if name.strip() not in chosen and _is_id(name.strip())}
+    if not ids:
+        return []
+    theirs = (
+        Q(owner=user)
+        | Q(package__added_by=user)
+        | Q(team__in=user.groups.values("pk"), visibility=Visibility.TEAM)
+        | Q(visibility=Visibility.PUBLIC)
+    )
+    tools = Tool.objects.filter(theirs, pk__in=ids, deleted_at__isnull=False)
+    return [(str(tool.pk), _loss(tool)) for tool in tools.select_related("successor")]
+
+
+def _loss(tool: Tool) -> str:
+    successor = tool.successor
+    lives = successor is not None and successor.deleted_at is None
+    use = f"“{successor.wire_name}”" if successor and lives else "another tool"
+    when = f" on {day_in_words(tool.deleted_at.date())}" if tool.deleted_at else ""
+    return (
+        f"“{tool.wire_name}” was deleted{when}, so this step can no longer run. "
+        f"Choose {use} for it, or take the step out."
+    )
+
+
+def _step_tool(tool: Tool, user: User) -> StepTool:
     fields = sorted(form_fields(tool.input_schema), key=lambda field: not field.required)
     return StepTool(
         id=str(tool.pk),
@@ -54,6 +94,9 @@ def _step_tool(tool: Tool) -> StepTool:
         description=tool.description,
         open_to_more=tool.input_schema.get("additionalProperties") is not False,
         fields={field.name: field for field in fields},
+        live=tool.version,
+        numbers=tuple(map(str, numbers_to_pin(tool, user))),
+        notice=deprecation_notice(tool),
     )
 
 

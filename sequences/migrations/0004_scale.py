@@ -7,8 +7,8 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('agents', '0004_experiments'),
-        ('registry', '0010_scale'),
+        ('agents', '0006_audit'),
+        ('registry', '0018_scale'),
         ('sequences', '0003_run_given'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]

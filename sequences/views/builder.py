@@ -13,12 +13,15 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 from django_htmx.http import HttpResponseClientRedirect
 
-from config.lib.errors import Conflict
+from config.lib.errors import Conflict, InvalidInput
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
 from config.lib.numbers import whole_number
+from registry.impact.agreement import FIELD, AgreementNeededError, require_agreement
+from registry.impact.parts import Impact
 from registry.models import Tool
 from registry.models.tool import Visibility
+from registry.review.drafts import draft_of, saved_words
 from registry.roles import teams_of
 from registry.scopes import scopes_in
 from sequences import selectors, services
@@ -31,7 +34,7 @@ from sequences.forms.definitions import (
     schema_from_draft,
 )
 from sequences.forms.drafts import Draft, draft_from_post, draft_from_tool, new_draft
-from sequences.forms.step_tools import StepTool, tools_chosen, tools_offered
+from sequences.forms.step_tools import StepTool, tools_chosen, tools_lost, tools_offered
 from sequences.services import SequenceFields
 
 SAVE, SAVE_AND_RUN = "save", "save-run"
@@ -59,27 +62,39 @@ def _answered(request: SignedInRequest, tool: Tool | None) -> HttpResponse:
     if action not in (SAVE, SAVE_AND_RUN):
         return _shown(request, tool, draft, focus=act(draft, action))
     try:
-        saved = _saved(request.user, tool, draft)
+        saved = _saved(request.user, tool, draft, request.POST.get(FIELD, ""))
     except DefinitionInvalid as error:
         return _shown(request, tool, draft, problems=error.problems)
+    except AgreementNeededError as error:
+        return _shown(request, tool, draft, impact=error.impact)
+    except InvalidInput as error:
+        problem = Problem("$.reason", None, "reason", f"{error.message} {error.hint}")
+        return _shown(request, tool, draft, problems=[problem])
     except Conflict as error:
         problem = Problem("$.name", None, "name", f"{error.message} {error.hint}")
         return _shown(request, tool, draft, problems=[problem])
-    messages.success(request, f"{saved.title} is saved as version {saved.version}.")
+    messages.success(request, saved_words(saved))
     page = "sequences:run_start" if action == SAVE_AND_RUN else "sequences:sequence_edit"
     url = reverse(page, args=[saved.pk])
+    if action == SAVE_AND_RUN and saved.live_version:
+        url += f"?version={saved.version}"
     return HttpResponseClientRedirect(url) if wants_fragment(request) else redirect(url)
 
 
 def _stored(user: User, tool: Tool | None) -> Draft:
     if tool is None:
         return new_draft()
+    tool = draft_of(tool)
     ids = [step["toolToRunId"] for step in (tool.definition or {}).get("steps", ())]
     return draft_from_tool(tool, tools_chosen(user, ids))
 
 
-def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
-    """Save what the form holds; raise DefinitionInvalid with all that is wrong with it."""
+def _saved(user: User, tool: Tool | None, draft: Draft, agreed: str) -> Tool:
+    """Save what the form holds.
+
+    Raises DefinitionInvalid with all that is wrong with it, and AgreementNeededError when it
+    breaks what others use and `agreed` is not the digest of that.
+    """
     fields: SequenceFields = {
         "name": draft.name,
         "description": draft.description,
@@ -95,7 +110,14 @@ def _saved(user: User, tool: Tool | None, draft: Draft) -> Tool:
         others = services.sequence_problems(tool, author=user, **fields)
         further = [problem for problem in others if (problem.step, problem.field) not in told]
         raise DefinitionInvalid([*problems, *further])
-    return services.sequence_update(tool, author=user, **fields)
+    impact = services.sequence_impact(
+        tool, author=user, definition=fields["definition"], input_schema=fields["input_schema"]
+    )
+    if impact is not None and impact.breaks:
+        if problems := services.sequence_problems(tool, author=user, **fields):
+            raise DefinitionInvalid(problems)
+        require_agreement(impact, agreed)
+    return services.sequence_update(tool, author=user, reason=draft.reason, **fields)
 
 
 def _team(user: User, team_id: str) -> Group | None:
@@ -122,8 +144,10 @@ def _shown(
     *,
     problems: Iterable[Problem] = (),
     focus: Focus | None = None,
+    impact: Impact | None = None,
 ) -> HttpResponse:
-    builder = builder_of(draft, _chosen(request.user, draft), _inputs(draft), problems)
+    chosen = _chosen(request.user, draft)
+    builder = builder_of(draft, chosen, _inputs(draft), problems)
     context = {
         "tool": tool,
         "builder": builder,
@@ -131,6 +155,8 @@ def _shown(
         "visibilities": Visibility.choices,
         "teams": teams_of(request.user),
         "focus": focus.field if focus else "",
+        "impact": impact,
+        "lost": tools_lost(request.user, [step.tool for step in draft.steps], chosen),
         "offered": ()
         if wants_fragment(request)
         else tools_offered(request.user, tool.pk if tool else None),
@@ -140,5 +166,5 @@ def _shown(
         "sequences/builder.html",
         context,
         fragment="sequences/_builder.html",
-        status=422 if builder.problem_count else 200,
+        status=422 if builder.problem_count or impact else 200,
     )

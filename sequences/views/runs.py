@@ -19,6 +19,7 @@ from registry.errors import ToolError
 from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
+from registry.review.drafts import tool_as_asked
 from registry.schema_forms import arguments_from_form
 from sequences import runs as services
 from sequences import selectors, states
@@ -97,13 +98,15 @@ def run_retry(request: SignedInRequest, run_id: UUID) -> HttpResponse:
 def run_start(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Show the form made of the sequence's input schema, and start a run with what it holds."""
     tool = selectors.sequence_visible_to(request.user, tool_id)
+    number = request.POST.get("version") or request.GET.get("version", "")
+    asked = tool_as_asked(request.user, tool, number)
     if request.method == "GET":
-        return _start_page(request, tool)
+        return _start_page(request, asked)
     try:
-        arguments = arguments_from_form(tool.input_schema, request.POST.dict())
-        run = services.run_start(tool, arguments, context=_context(request))
+        arguments = arguments_from_form(asked.input_schema, request.POST.dict())
+        run = services.run_start(tool, arguments, context=_context(request), version=asked.version)
     except ToolError as error:
-        return _start_page(request, tool, error)
+        return _start_page(request, asked, error)
     return redirect("sequences:run_detail", run.pk)
 
 

@@ -6,10 +6,12 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from config.lib.http import SignedInRequest
 from config.lib.paging import CappedPaginator
+from registry.impact.asked import impact_of_end
+from registry.impact.picture import picture_of
 from sequences import selectors, services
 
 SEQUENCES_A_PAGE = 24
@@ -25,10 +27,14 @@ def sequence_list(request: SignedInRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@require_http_methods(["GET", "POST"])
 def sequence_delete(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
-    """Delete one of a person's own sequences."""
+    """Show who uses one of a person's own sequences, and delete it."""
     tool = selectors.sequence_owned_by(request.user, tool_id)
+    if request.method == "GET":
+        impact = impact_of_end(tool, user=request.user)
+        context = {"tool": tool, "impact": impact, "picture": picture_of(impact)}
+        return render(request, "registry/tool_delete.html", context)
     services.sequence_delete(tool)
     messages.success(request, f"{tool.title} is deleted. Its runs are kept.")
     return redirect("sequences:sequence_list")

@@ -6,6 +6,7 @@ from django.urls import reverse
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.services import credential_set
 from agents.tokens import token_create, token_of
+from registry.services import tool_delete
 from tests.factories import make_agent, make_tool
 
 pytestmark = pytest.mark.django_db
@@ -164,3 +165,25 @@ def test_the_admin_never_shows_a_secret(client_for, governor, alice):
         assert "canary" not in page
         assert token.digest not in page
         assert text not in page
+
+
+def test_a_tool_that_was_deleted_is_told_and_can_be_unlinked(client_for, alice):
+    tool = make_tool(wire_name="search", owner=alice)
+    agent = make_agent(alice, tool)
+    tool_delete(tool)
+    client = client_for(alice)
+    page = client.get(reverse("agents:agent_detail", args=[agent.slug])).content.decode()
+    assert "search was deleted" in page and "Unlink search" in page
+    unlink = reverse("agents:agent_tool_unlink", args=[agent.slug, tool.pk])
+    assert client.post(unlink).status_code == 302
+    assert not AgentTool.objects.filter(agent=agent).exists()
+    page = client.get(reverse("agents:agent_detail", args=[agent.slug])).content.decode()
+    assert "search was deleted" not in page
+
+
+def test_nobody_unlinks_a_tool_of_anothers_agent(client_for, alice, bob):
+    tool = make_tool()
+    agent = make_agent(alice, tool)
+    unlink = reverse("agents:agent_tool_unlink", args=[agent.slug, tool.pk])
+    assert client_for(bob).post(unlink).status_code == 404
+    assert AgentTool.objects.filter(agent=agent).exists()

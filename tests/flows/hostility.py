@@ -18,9 +18,11 @@ from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.models.turn import TurnStatus
-from registry.models import AuditEvent, ImportJob, Invocation
+from registry.models import AuditEvent, ImportJob, Invocation, SyncFeed, SyncRun
 from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
+from registry.models.proposal import Cause
+from registry.review.staging import package_announce
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from tests import factories
@@ -51,10 +53,24 @@ GARBAGE = {
 """What fields are filled with, by what it is called in a test's report."""
 
 FIELDS = (
-    *("action", "after", "agent", "approval", "before", "category", "content", "cursor"),
-    *("description", "discovery_mode", "explain", "expires_at", "from_step", "health"),
+    *("accept", "action", "after", "agent", "agreed", "approval", "before", "category", "content"),
+    *("cursor", "deleted", "description", "discovery_mode", "explain", "expires_at", "from_step"),
+    *("health",),
     *("instructions", "kind", "limit", "max_found_tools", "messages", "model", "name", "next"),
-    *("owner", "page", "password", "q", "schema", "scopes", "status", "team", "title", "tool"),
+    *(
+        "owner",
+        "page",
+        "password",
+        "q",
+        "reason",
+        "state",
+        "schema",
+        "scopes",
+        "status",
+        "team",
+        "title",
+        "tool",
+    ),
     *("toolId", "tools", "username", "value", "version", "visibility", "expression", "text"),
     *("steps-0-tool", "steps-0-version", "steps-0-timeout", "steps-0-attempts"),
     *("steps-0-backoff", "steps-0-store_as", "steps-0-in-0-name", "steps-0-in-0-source"),
@@ -162,6 +178,10 @@ def belongings_of(owner: User) -> dict[str, Any]:
         a=present_toolset(agent),
         b=ToolsetPlan(tools={}, discovery_mode="auto"),
     )
+    feed = SyncFeed.objects.create(kind="keyword", keyword="tools")
+    look = SyncRun.objects.create(feed=feed, finished_at=now)
+    proposal = package_announce(package, by=owner, cause=Cause.IMPORT)
+    assert proposal is not None
     credential = credential_set(owner, name="EXA_API_KEY", value="secret-value")
     token, _ = token_create(owner, name="script", expires_at=now + timedelta(days=1))
     artifact = ConversationArtifacts(turn.conversation_id).save("a.txt", b"a", "text/plain")
@@ -180,7 +200,10 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "owner": owner,
         "tool_id": sequence.pk,
         "event_id": AuditEvent.objects.latest("id").pk,
+        "proposal_id": proposal.pk,
         "number": 1,
+        "before": 0,
+        "after": 1,
         "slug": agent.slug,
         "conversation_id": conversation.pk,
         "turn_id": turn.pk,
@@ -189,6 +212,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
+        "feed_id": feed.pk,
+        "sync_run_id": look.pk,
         "invocation_id": invocation.pk,
         "credential_id": credential.pk,
         "experiment_id": experiment.pk,

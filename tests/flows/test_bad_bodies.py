@@ -35,6 +35,13 @@ def each(operations: list[Any]) -> Any:
 each_operation = each(OPERATIONS)
 each_reader = each([item for item in OPERATIONS if item[0] == "get"])
 each_with_body = each([item for item in OPERATIONS if item[2].get("requestBody")])
+each_with_json = each(
+    [
+        item
+        for item in OPERATIONS
+        if "application/json" in item[2].get("requestBody", {}).get("content", {})
+    ]
+)
 
 
 @pytest.fixture
@@ -95,7 +102,7 @@ def test_a_broken_body_is_refused_and_told(
             refusal_of(response)
 
 
-@each_with_body
+@each_with_json
 def test_what_is_no_json_is_refused_in_the_one_shape(
     method: str, path: str, operation: dict[str, Any], hers: dict[str, Any], client: Client
 ) -> None:

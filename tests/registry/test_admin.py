@@ -1,7 +1,6 @@
 """Governance: what a reviewer sees and may do, and that nobody rewrites history."""
 
 import pytest
-from django.contrib.auth.models import Permission
 from django.urls import reverse
 
 from registry.context import CallContext
@@ -10,7 +9,7 @@ from registry.loading import load_spec
 from registry.models import ImportJob, Invocation, ToolVersion
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
-from tests.factories import make_package, make_tool
+from tests.factories import make_tool
 
 pytestmark = pytest.mark.django_db
 
@@ -70,49 +69,6 @@ def test_records_cannot_be_changed(governor, client_for, rows, model):
     change = reverse(f"admin:registry_{model}_change", args=[rows[model].pk])
 
     assert client_for(governor).post(change, {}).status_code == 403
-
-
-@pytest.mark.parametrize(("action", "status"), ENDINGS.items())
-def test_packages_and_tools_are_reviewed(governor, client_for, action, status):
-    package = make_package(review_status=ReviewStatus.CANDIDATE)
-    tool = make_tool(package=package)
-    client = client_for(governor)
-
-    assert (
-        f"1 package {status.label.lower()}"
-        in act(client, "package", action, package).content.decode()
-    )
-    act(client, "tool", action, tool)
-    package.refresh_from_db()
-    tool.refresh_from_db()
-    assert (package.review_status, tool.review_status) == (status, status)
-
-
-def test_a_review_on_the_page_itself_changes_the_status_alone(governor, client_for):
-    package = make_package(review_status=ReviewStatus.CANDIDATE)
-    change = reverse("admin:registry_package_change", args=[package.pk])
-    sent = {
-        "review_status": "approved",
-        "name": "@evil/renamed",
-        "tools-TOTAL_FORMS": "0",
-        "tools-INITIAL_FORMS": "0",
-    }
-
-    assert client_for(governor).post(change, sent).status_code == 302
-    name = package.name
-    package.refresh_from_db()
-    assert (package.review_status, package.name) == ("approved", name)
-
-
-def test_who_may_only_look_cannot_review(alice, client_for):
-    alice.is_staff = True
-    alice.save()
-    alice.user_permissions.add(Permission.objects.get(codename="view_package"))
-    package = make_package(review_status=ReviewStatus.CANDIDATE)
-
-    act(client_for(alice), "package", "approve", package)
-    package.refresh_from_db()
-    assert package.review_status == ReviewStatus.CANDIDATE
 
 
 def test_a_person_who_is_no_staff_stays_outside(alice, client_for):

@@ -15,6 +15,8 @@ from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, HealthState
 from registry.results import Succeeded
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
 from registry.selectors import tools_usable_by
 from registry.services import package_review
 from tests.registry.publishing import SCOPE, running_registry
@@ -199,12 +201,17 @@ def test_a_binding_of_an_approved_package_is_reviewed_anew(npm, alice, governor)
     package = bring(drifting(npm, "bound-anew"), alice).package
     package_review(package, status=ReviewStatus.APPROVED)
 
-    bound = npm_bind(package, {"recipeHash": "recipeHashTool"}, user=alice).package
+    bound = npm_bind(package, {"recipeHash": "recipeHashTool"}, user=alice)
 
-    assert bound.review_status == ReviewStatus.CANDIDATE
-    package_review(bound, status=ReviewStatus.APPROVED)
-    again = bring(package.name, alice).package
-    assert again.review_status == ReviewStatus.APPROVED
+    package.refresh_from_db()
+    assert (package.review_status, package.settings) == (ReviewStatus.APPROVED, {})
+    assert statuses(bound)["recipeHashTool"] == "proposed"
+    assert statuses(bring(package.name, alice))["recipeHashTool"] == "proposed", "it is kept"
+    proposal_approve(open_proposal_of(package), by=governor, reason="It is the same tool.")
+    package.refresh_from_db()
+    assert package.settings["bindings"] == {"recipeHash": "recipeHashTool"}
+    assert Tool.objects.get(package=package, export_name="recipeHashTool").deleted_at is None
+    assert statuses(bring(package.name, alice))["recipeHashTool"] == "unchanged"
 
 
 READS_KEY = """
@@ -323,13 +330,24 @@ def test_only_who_added_a_package_or_a_reviewer_changes_it(npm, alice, charlie, 
     assert Package.objects.get(name=name).added_by == alice
 
 
-def test_new_code_of_an_approved_package_is_reviewed_anew(npm, alice, governor):
+def test_new_code_of_an_approved_package_waits_beside_the_old(npm, alice, charlie, governor):
     name = npm.publish("trusted", "1.0.0", TWO_TOOLS)
     package_review(bring(name, alice).package, status=ReviewStatus.APPROVED)
     assert bring(name, alice).package.review_status == ReviewStatus.APPROVED
 
     npm.publish("trusted", "1.0.1", TWO_TOOLS + "export const third = tool('Third');")
-    assert bring(name, alice).package.review_status == ReviewStatus.CANDIDATE
+    again = bring(name, alice)
+    assert set(statuses(again).values()) == {"proposed"}
+    assert (again.package.version, again.package.review_status) == ("1.0.0", ReviewStatus.APPROVED)
+    shout = Tool.objects.get(package=again.package, export_name="shout")
+    everybody = CallContext(user=charlie, caller=Caller.BROWSER)
+    assert invoke(load_spec(shout), {"text": "x"}, everybody).output == "Shouts: x"
+    refused = invoke(load_spec(shout, 2), {"text": "x"}, everybody).error
+    assert refused.code == "permission_refused"
+    assert "was never approved" in refused.message
+    for person in (alice, governor):
+        trial = CallContext(user=person, caller=Caller.BROWSER)
+        assert invoke(load_spec(shout, 2), {"text": "x"}, trial).output == "Shouts: x"
 
     package_review(Package.objects.get(name=name), status=ReviewStatus.QUARANTINED)
     npm.publish("trusted", "1.0.2", TWO_TOOLS)

@@ -22,6 +22,8 @@ from registry.models import ImportJob, Package, Tool
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
 from registry.results import Failed, Succeeded
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
 from registry.services import package_review, tool_publish
 from tests.fakes.mcp_server import PIXEL, TOKEN, answering, running_app, running_mcp_server
 
@@ -214,18 +216,32 @@ def test_a_second_import_updates_what_changed_and_takes_out_what_is_gone(
 
 @pytest.mark.parametrize("changed", ["variables", "words"])
 def test_an_approved_server_that_reads_or_says_something_else_is_reviewed_anew(
-    alice: User, modern: McpServer, changed: str
+    alice: User, governor: User, modern: McpServer, changed: str
 ) -> None:
     package_review(package_of(alice, modern.url), status=ReviewStatus.APPROVED)
     assert package_of(alice, modern.url).review_status == ReviewStatus.APPROVED
     if changed == "words":  # as if the server had said so when it was approved
-        Tool.objects.filter(export_name="add").update(description="Adds.")
+        add = Tool.objects.get(export_name="add")
+        add.description = "Adds."
+        tool_publish(add, author=None)
 
     package = package_of(
         alice, modern.url, **({"env": ["PAYROLL_KEY"]} if changed != "words" else {})
     )
 
-    assert package.review_status == ReviewStatus.CANDIDATE
+    assert (package.review_status, package.env) == (ReviewStatus.APPROVED, [])
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    add = Tool.objects.get(export_name="add")
+    if changed == "words":
+        assert [entry["export"] for entry in proposal.versions] == ["add"]
+        assert add.description == "Adds."
+    else:
+        assert [item["name"] for item in proposal.after["env"]] == ["PAYROLL_KEY"]
+    accept = [finding["code"] for finding in proposal.findings]
+    proposal_approve(proposal, by=governor, reason="", accept=accept)
+    add.refresh_from_db()
+    assert add.description.startswith("Add two whole numbers")
 
 
 def test_a_server_may_be_imported_anew_after_it_was_let_read_a_variable(

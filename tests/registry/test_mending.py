@@ -9,6 +9,9 @@ from registry.importing.health_check import package_check
 from registry.models import CheckSchedule, Package, Tool
 from registry.models.health import ExecutionHealth, Health, HealthState
 from registry.models.package import ReviewStatus
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
+from registry.services import package_review
 from registry.views.health_words import ICONS, MEANINGS, MENDED_BY
 from tests.factories import make_package, make_tool
 
@@ -154,6 +157,7 @@ def test_the_api_refuses_who_may_not_change_a_package(
 
 
 def test_a_variable_is_let_in_from_the_page_and_through_the_api(alice, client_for, package):
+    package_review(package, status=ReviewStatus.CANDIDATE)
     tool = make_tool(package=package, execution_health=ExecutionHealth.NEEDS_KEY)
     client = client_for(alice)
 
@@ -172,14 +176,22 @@ def test_a_variable_is_let_in_from_the_page_and_through_the_api(alice, client_fo
     tool.refresh_from_db()
     assert tool.health_state == HealthState.UNKNOWN
     assert tool.version == 3
-    assert answer.json()["reviewStatus"] == "candidate", "what reads more is reviewed anew"
 
 
-def test_a_reviewer_lets_in_a_variable_without_a_new_review(governor, client_for, package):
-    client_for(governor).post(f"/packages/{package.pk}/env/", {"name": "A_KEY"})
+def test_an_approved_package_reads_more_once_that_is_approved(governor, client_for, package):
+    tool = make_tool(package=package, execution_health=ExecutionHealth.NEEDS_KEY)
+    client = client_for(governor)
+    for name in ("A_KEY", "B_KEY"):
+        answer = client.post(f"/packages/{package.pk}/env/", {"name": name}, follow=True)
+        assert "once a reviewer approves it" in answer.content.decode()
 
     package.refresh_from_db()
-    assert package.review_status == ReviewStatus.APPROVED
+    assert (package.review_status, package.env) == (ReviewStatus.APPROVED, [])
+    proposal_approve(open_proposal_of(package), by=governor, reason="", accept=["new_secret"])
+    package.refresh_from_db()
+    assert [item["name"] for item in package.env] == ["A_KEY", "B_KEY"]
+    tool.refresh_from_db()
+    assert tool.health_state == HealthState.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -103,13 +103,13 @@ def test_categories_are_those_of_visible_tools(alice, charlie):
     assert categories_visible_to(alice) == ["private", "text"]
 
 
-def test_a_tools_standing_says_the_same_as_the_list_of_usable_tools(alice, bob, charlie, team):
+def test_a_tools_standing_says_the_same_as_the_lists(alice, bob, charlie, governor, team):
     """The rule is told twice, for lists in SQL and for one call in Python; here they meet."""
     from itertools import product
 
     from registry.models.package import ReviewStatus
     from registry.models.tool import Visibility
-    from registry.selectors import standing_of, tools_usable_by
+    from registry.selectors import standing_of, tools_triable_by, tools_usable_by
     from tests.factories import make_package, make_sequence, make_tool
 
     owned = [
@@ -124,8 +124,9 @@ def test_a_tools_standing_says_the_same_as_the_list_of_usable_tools(alice, bob, 
         for status, package_status, adder in product(ReviewStatus, ReviewStatus, (None, bob))
     ]
     tools = [*owned, *packaged, make_sequence(alice)]
-    for user in (alice, bob, charlie):
-        listed = set(tools_usable_by(user).values_list("pk", flat=True))
-        assert {tool.pk for tool in tools if standing_of(tool.pk).usable_by(user)} == listed & {
-            tool.pk for tool in tools
-        }
+    made = {tool.pk for tool in tools}
+    for user in (alice, bob, charlie, governor):
+        usable = set(tools_usable_by(user).values_list("pk", flat=True))
+        triable = set(tools_triable_by(user).values_list("pk", flat=True))
+        assert {tool.pk for tool in tools if standing_of(tool.pk).usable_by(user)} == usable & made
+        assert {t.pk for t in tools if standing_of(t.pk).triable_by(user)} == triable & made

@@ -1,5 +1,6 @@
 """The page on which a sequence is put together, as a browser without JavaScript uses it."""
 
+import re
 from collections.abc import Callable
 from html.parser import HTMLParser
 from typing import Any
@@ -260,7 +261,7 @@ def test_rows_without_a_name_twice_or_without_a_source_are_told(client: Client) 
         ("steps-0-timeout", "soon", "must be a whole number"),
         ("steps-0-timeout", "900", "must be at most 300"),
         ("steps-0-attempts", "99", "must be at most 10"),
-        ("steps-0-version", "7", "does not exist"),
+        ("steps-0-version", "7", "has no version 7"),
         ("steps-0-store_as", "not a name", "letters, digits and underscores"),
         ("steps-0-success", "{{ open", "not closed"),
     ],
@@ -370,3 +371,78 @@ def test_a_chosen_input_is_not_offered_as_an_output(client: Client) -> None:
     assert "Choose the output of an earlier step." in text
     assert "The value of “times”" in text
     assert "2 things to mend" in text
+
+
+def test_the_name_of_a_tool_that_was_deleted_is_told_at_its_step(
+    client: Client, alice: User
+) -> None:
+    echo = workshop.make("echo")
+    sequence = workshop.sequence_of(alice, workshop.step(echo))
+    echo.successor = workshop.make("large")
+    echo.save()
+    tool_delete(echo)
+    page = client.get(reverse("sequences:sequence_edit", args=[sequence.pk])).content.decode()
+    assert f"“{echo.wire_name}” was deleted on" in page
+    assert f"Choose “{echo.successor.wire_name}” for it" in page
+
+
+def test_a_private_tool_of_another_that_was_deleted_is_not_named(
+    client: Client, alice: User, bob: User
+) -> None:
+    secret = workshop.make("echo", owner=bob, visibility="private", wire_name="secret_plan")
+    sequence = workshop.sequence_of(alice, workshop.step(secret))
+    tool_delete(secret)
+    page = client.get(reverse("sequences:sequence_edit", args=[sequence.pk])).content.decode()
+    assert "secret_plan" not in page
+
+
+INPUTS = '{"type": "object", "properties": {"text": {"type": "string"}}, "required": %s}'
+
+
+def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(
+    client: Client, alice: User
+) -> None:
+    inner = workshop.sequence_of(alice, workshop.step(workshop.make("echo")), title="Inner")
+    workshop.sequence_of(alice, workshop.step(inner), title="Outer")
+    url = reverse("sequences:sequence_edit", args=[inner.pk])
+    fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]', "description": "Typed."}
+    answer = press(client, url, "save", fields)
+    page = answer.content.decode()
+    assert answer.status_code == 422 and "Typed." in page
+    assert "Not saved yet: This breaks 1 sequence: “Outer”." in page
+    assert f"“{inner.wire_name}” needs “text”" in page
+    inner.refresh_from_db()
+    assert inner.version == 1
+
+    assert press(client, url, "save", {**fields, "agreed": "x"}).status_code == 422
+    agreed = re.search(r'name="agreed" value="(\w{64})"', page)
+    assert agreed is not None
+    assert press(client, url, "save", {**fields, "agreed": agreed[1]}).status_code == 302
+    inner.refresh_from_db()
+    assert (inner.version, inner.description) == (2, "Typed.")
+
+
+def test_a_change_that_pins_keep_from_others_is_saved_at_once(client: Client, alice: User) -> None:
+    inner = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
+    workshop.sequence_of(alice, workshop.step(inner, toolVersion=1))
+    url = reverse("sequences:sequence_edit", args=[inner.pk])
+    fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]'}
+    assert press(client, url, "save", fields).status_code == 302
+
+
+def test_what_is_wrong_is_told_before_what_it_breaks(client: Client, alice: User) -> None:
+    inner = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
+    workshop.sequence_of(alice, workshop.step(inner))
+    url = reverse("sequences:sequence_edit", args=[inner.pk])
+    fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]', "name": ""}
+    page = press(client, url, "save", fields).content.decode()
+    assert "Give the sequence a name." in page and "Not saved yet" not in page
+
+
+def test_who_uses_a_sequence_is_shown_before_it_is_deleted(client: Client, alice: User) -> None:
+    inner = workshop.sequence_of(alice, workshop.step(workshop.make("echo")), title="Inner")
+    workshop.sequence_of(alice, workshop.step(inner), title="Outer")
+    url = reverse("sequences:sequence_delete", args=[inner.pk])
+    page = client.get(url).content.decode()
+    assert "This breaks 1 sequence: “Outer”." in page and "Delete Inner anyway" in page
+    assert Tool.objects.filter(pk=inner.pk, deleted_at=None).exists()

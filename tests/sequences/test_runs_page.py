@@ -181,7 +181,7 @@ def test_the_lists_need_as_many_queries_for_many_rows_as_for_one(
     for _ in range(5):
         sequence = workshop.sequence_of(alice, workshop.step(echo))
         workshop.run_of(sequence, alice)
-    with django_assert_num_queries(4):  # session, person, count, page
+    with django_assert_num_queries(6):  # session, person, their permissions (2), count, page
         client.get("/sequences/")
     with django_assert_num_queries(4):
         client.get("/runs/")

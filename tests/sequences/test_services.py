@@ -8,8 +8,10 @@ from django.contrib.auth.models import Group, User
 from config.lib.errors import Conflict, InvalidInput
 from registry.context import CallContext
 from registry.errors import InvalidArguments, PermissionRefused
-from registry.models import Tool
+from registry.models import Proposal, Tool
 from registry.models.invocation import Caller
+from registry.review.deciding import proposal_approve
+from registry.review.drafts import draft_of
 from registry.services import tool_review
 from sequences import runner, runs, services
 from sequences.definition import DefinitionInvalid
@@ -154,12 +156,26 @@ def test_a_team_must_be_one_of_your_own(alice: User, team: Group) -> None:
         assert messages_of(error)["team"].startswith("Choose one of your own teams")
 
 
-def test_a_public_sequence_waits_for_review_after_each_change(alice: User) -> None:
+def test_a_public_sequence_goes_on_while_each_change_waits(alice: User, governor: User) -> None:
     tool = make(alice, workshop.step(workshop.make("echo")), visibility="public")
     assert tool.review_status == "candidate"
-    tool_review(tool, status="approved")
-    assert change(tool, alice).review_status == "approved"
-    assert change(tool, alice, description="Something else.").review_status == "candidate"
+    proposal_approve(Proposal.objects.get(), by=governor, reason="")
+    tool.refresh_from_db()
+    assert tool.review_status == "approved"
+    assert change(tool, alice).version == tool.version
+    assert not Proposal.objects.filter(state="open").exists()
+
+    draft = change(tool, alice, description="Something else.")
+    assert (draft.version, draft.live_version, draft.description) == (2, 1, "Something else.")
+    tool.refresh_from_db()
+    assert (tool.version, tool.review_status) == (1, "approved")
+    assert tool.description != "Something else."
+    again = change(draft_of(tool), alice, description="Yet another.")
+    assert again.version == 3
+    proposal_approve(Proposal.objects.get(state="open"), by=governor, reason="")
+    tool.refresh_from_db()
+    assert (tool.version, tool.description) == (3, "Yet another.")
+    assert tool.unreviewed_versions == [2]
 
 
 def test_a_change_does_not_lift_a_quarantine(alice: User) -> None:

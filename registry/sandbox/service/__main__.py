@@ -25,10 +25,15 @@ from registry.sandbox.service.python_index import index_of_operator
 from registry.sandbox.service.recipes import Recipe
 from registry.sandbox.service.server import serve
 from registry.sandbox.service.store import lay_out
+from registry.sandbox.service.uploads import UploadRecipe
 
 # What the standard library imports on first use. The interpreter may lie in root's own folder,
 # where nothing can be imported any more once root is given up.
-IMPORTED_LATE = ("concurrent.futures.thread", "encodings.ascii", "encodings.idna", "traceback")
+IMPORTED_LATE = (
+    *("concurrent.futures.thread", "encodings.ascii", "encodings.idna", "traceback"),
+    # … and httpx, of the network below it.
+    *("httpcore", "anyio", "anyio._backends._asyncio", "sniffio"),
+)
 
 
 def arguments(argv: list[str] | None = None) -> argparse.Namespace:
@@ -106,6 +111,7 @@ def main() -> None:
         "npm": NpmRecipe(registry_of_operator()),
         "pypi": PypiRecipe(index),
         "local": LocalRecipe(index, tools_folder()),
+        "upload": UploadRecipe(index, store),
     }
     capacity, cgroups = capacity_of_operator(), cgroup.delegate(uid)
     if starter == 0:

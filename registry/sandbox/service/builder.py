@@ -15,7 +15,7 @@ from typing import Any
 from registry.sandbox.service import calls
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_ARTIFACT_BYTES, MB, MIN_FREE_BYTES
-from registry.sandbox.service.recipes import Recipe, Resolved, no_space
+from registry.sandbox.service.recipes import Fed, Index, Recipe, Resolved, Searchable, no_space
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.store import make_read_only, remove_tree, size_of, tidy_cache
 
@@ -66,12 +66,7 @@ class Builder:
 
     async def build(self, runtime: Runtime, ecosystem: str, name: str, version: str) -> Artifact:
         """Return the artifact of a package, building it when the store does not have it."""
-        recipe = self._recipes.get(ecosystem)
-        if recipe is None:
-            known = ", ".join(sorted(self._recipes))
-            message = f'Packages of "{ecosystem}" cannot be built.'
-            raise ServiceError("invalid_package", message, f"Choose one of: {known}.")
-        recipe.check_request(name, version)
+        self._recipe(ecosystem).check_request(name, version)
         request = (ecosystem, name, version)
         task = self._under_way.get(request)
         if task is None:
@@ -80,6 +75,47 @@ class Builder:
             task.add_done_callback(lambda _: self._under_way.pop(request, None))
         # Whoever stops waiting does not stop the build for the others.
         return await asyncio.shield(task)
+
+    async def search(self, ecosystem: str, query: str, offset: int, size: int) -> dict[str, Any]:
+        """Return one page of what the registry of an ecosystem finds."""
+        recipe = self._recipe(ecosystem)
+        if not isinstance(recipe, Searchable):
+            message = f'The registry of "{ecosystem}" cannot be searched.'
+            raise ServiceError("registry_no_search", message, "Import packages by their names.")
+        return await recipe.search(query, offset, size)
+
+    async def put(self, ecosystem: str, digest: str, files: Mapping[str, Any]) -> None:
+        """Keep what is to be built next."""
+        recipe = self._recipe(ecosystem)
+        if not isinstance(recipe, Fed):
+            raise ServiceError("invalid_package", f'Packages of "{ecosystem}" are not uploaded.')
+        await asyncio.to_thread(recipe.put, digest, files)
+
+    async def newest(
+        self, runtime: Runtime, ecosystem: str, name: str, current: str
+    ) -> dict[str, Any]:
+        """Return what the registry says of a package's newest and its present version."""
+        recipe = self._recipe(ecosystem)
+        recipe.check_request(name, "latest")
+        if not isinstance(recipe, Index):
+            message = f'Packages of "{ecosystem}" have no newest version.'
+            raise ServiceError("invalid_package", message)
+        async with self._places:
+            scratch = Path(tempfile.mkdtemp(dir=self._builds))
+            try:
+                return await recipe.newest(runtime, scratch, name, current)
+            except OSError as error:
+                raise no_space(f"{name} could not be resolved: {error}.") from error
+            finally:
+                remove_tree(scratch)
+
+    def _recipe(self, ecosystem: str) -> Recipe:
+        recipe = self._recipes.get(ecosystem)
+        if recipe is None:
+            known = ", ".join(sorted(self._recipes))
+            message = f'Packages of "{ecosystem}" cannot be built.'
+            raise ServiceError("invalid_package", message, f"Choose one of: {known}.")
+        return recipe
 
     def under_way(self) -> list[dict[str, str]]:
         """Return `{ecosystem, name, version}` of each build that has not ended."""

@@ -17,6 +17,7 @@ from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.code import CodeRunner
 from registry.sandbox.service.code_execution import Ask
 from registry.sandbox.service.code_guest import CodeGuest
+from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_STDIO_SECONDS, MB
 from registry.sandbox.service.params import (
     environment,
@@ -127,6 +128,26 @@ class Engine:
         ecosystem, name = text(params, "ecosystem"), text(params, "name")
         runtime = await self._runtime()
         return asdict(await self._builder.build(runtime, ecosystem, name, str(version)))
+
+    async def search(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Search a registry for `{ecosystem, text, offset, size}`; one page."""
+        query = params.get("text")
+        if not isinstance(query, str):
+            raise ServiceError("invalid_request", '"text" must be a text.')
+        offset, size = int(number(params, "offset", 0)), int(number(params, "size", 20))
+        return await self._builder.search(text(params, "ecosystem"), query, offset, size)
+
+    async def put(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Keep a module, `{digest, files: {path: base64}}`, for its build."""
+        await self._builder.put("upload", text(params, "digest"), object_(params, "files"))
+        return {}
+
+    async def newest(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Look up the newest version of `{ecosystem, name, current}`."""
+        ecosystem, name = text(params, "ecosystem"), text(params, "name")
+        runtime = await self._runtime()
+        current = str(params.get("current") or "")
+        return await self._builder.newest(runtime, ecosystem, name, current)
 
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Describe the tools of `{artifact, options?, env?}`; returns `{tools, problems}`."""

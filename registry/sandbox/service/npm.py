@@ -17,6 +17,7 @@ from typing import Any
 from registry.sandbox.service import javascript
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import MB
+from registry.sandbox.service.npm_asking import NpmRegistry
 from registry.sandbox.service.recipes import Resolved, no_space, run_installer
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.wire import Violation, parse_json
@@ -29,7 +30,7 @@ MAX_MANIFEST_BYTES = MB
 
 CA_VARIABLES = ("DENO_CERT", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "PIP_CERT")
 PASSED_VARIABLES = (
-    *("NPM_CONFIG_REGISTRY", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
+    *("NPM_CONFIG_REGISTRY", "NPM_CONFIG_MIN_RELEASE_AGE", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"),
     *("http_proxy", "https_proxy", "no_proxy", "DENO_TLS_CA_STORE"),
 )
 ENTRY = 'export const load = () => import("{name}");\n'
@@ -40,6 +41,7 @@ UNREACHABLE = re.compile(
 )
 NO_PACKAGE = re.compile(r"npm package '(.+)' does not exist")
 NO_VERSION = re.compile(r"Could not find npm package '(.+)' matching '(.+)'")
+TOO_NEW = re.compile(r"newer than the specified minimum dependency date")
 BAD_INTEGRITY = re.compile(r"checksum did not match|[Ii]ntegrity check failed")
 NO_SPACE = re.compile(r"No space left on device|os error 28|File too large|os error 27")
 
@@ -140,6 +142,13 @@ def failure(stderr: str, name: str, version: str) -> ServiceError:
             "Do not use this package until the registry's owner has explained it; then try again."
         )
         return ServiceError("integrity_mismatch", message, hint)
+    if TOO_NEW.search(stderr):
+        message = f"{name}@{version}, or something it needs, was published only just now."
+        hint = (
+            "What is younger than a day is not installed, as attacks are mostly found by then: try "
+            "again later, or set min-release-age=0 in ~/.npmrc for a registry of your own."
+        )
+        return ServiceError("version_too_new", message, hint)
     if found := NO_VERSION.search(stderr):
         return _no_version(found[1], found[2], name, version)
     if found := NO_PACKAGE.search(stderr):
@@ -199,6 +208,17 @@ class NpmRecipe:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
+        self._asked = NpmRegistry(registry.npmrc, registry.certificates, registry.environment)
+
+    async def search(self, text: str, offset: int, size: int) -> dict[str, Any]:
+        """Return one page of what the registry finds; see `NpmRegistry.search`."""
+        return await self._asked.search(text, offset, size)
+
+    async def newest(
+        self, _runtime: Runtime, _folder: Path, name: str, current: str
+    ) -> dict[str, Any]:
+        """Return what the registry says of a package's newest and its present version."""
+        return await self._asked.newest(name, current)
 
     def check_request(self, name: str, version: str) -> None:
         """Refuse what cannot be a package's name and version."""

@@ -79,3 +79,14 @@ class PypiRecipe:
     def manifest(self, folder: Path, name: str) -> dict[str, Any]:
         """Return what the package says of itself; see `python_manifest`."""
         return installed_manifest(folder / uv.SITE, Requirement(name).name)
+
+    async def newest(
+        self, runtime: Runtime, folder: Path, name: str, _current: str
+    ) -> dict[str, Any]:
+        """Return the newest version that could be installed.
+
+        Of the present one nothing is said: an index may add files to a version at any time.
+        """
+        resolved = await self.resolve(runtime, folder, name, "")
+        newest = {"version": resolved.version, "integrity": resolved.integrity}
+        return {"newest": newest, "current": {}}

@@ -1,9 +1,10 @@
 """How the packages of one ecosystem become the content of an artifact."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import BUILD_SECONDS
@@ -41,6 +42,32 @@ class Recipe(Protocol):
 
     def manifest(self, folder: Path, name: str) -> dict[str, Any]:
         """Read the installed package's own manifest."""
+
+
+@runtime_checkable
+class Index(Protocol):
+    """A recipe whose registry tells which version of a package is the newest."""
+
+    async def newest(
+        self, runtime: Runtime, folder: Path, name: str, current: str
+    ) -> dict[str, Any]:
+        """Return `{newest, current}`, each `{version, integrity, deprecated, install_scripts}`."""
+
+
+@runtime_checkable
+class Fed(Protocol):
+    """A recipe whose packages are sent to the service before they are built."""
+
+    def put(self, digest: str, files: Mapping[str, Any]) -> None:
+        """Keep files, path → base64, under their digest until they are built."""
+
+
+@runtime_checkable
+class Searchable(Protocol):
+    """A recipe whose registry can be searched."""
+
+    async def search(self, text: str, offset: int, size: int) -> dict[str, Any]:
+        """Return `{packages: [{name, version, date, keywords}], total}`."""
 
 
 async def run_installer(runtime: Runtime, profile: Profile, name: str) -> Finished:

@@ -65,6 +65,9 @@ class Server:
         self._methods: dict[str, Method] = {
             "status": engine.status,
             "build": engine.build,
+            "search": engine.search,
+            "newest": engine.newest,
+            "put": engine.put,
             "describe": engine.describe,
             "call": engine.call,
             "forget": engine.forget,

@@ -9,6 +9,8 @@ from django.urls import reverse
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
 from tests.factories import make_package, make_sequence, make_tool
 from tests.registry.api_tools.making import make_api_tool
 
@@ -184,13 +186,36 @@ def test_a_change_publishes_the_next_version(client, alice):
     assert (tool.version, tool.definition["response"]["path"]) == (2, "")
 
 
-def test_a_public_tool_waits_for_review_again_after_each_change(client, alice):
+def test_a_public_tool_goes_on_while_its_change_waits(client, alice, bob, governor, client_for):
     tool = make_api_tool(alice, DEFINITION, visibility="public")
     assert tool.review_status == ReviewStatus.CANDIDATE
-    Tool.objects.filter(pk=tool.pk).update(review_status=ReviewStatus.APPROVED)
-    client.post(edit(tool), {**FILLED, "visibility": "public", "url": "https://evil.example/"})
+    proposal_approve(open_proposal_of(tool), by=governor, reason="")
+    changed = {**FILLED, "visibility": "public", "url": "https://evil.example/"}
+    told = client.post(edit(tool), changed, follow=True).content.decode()
+    assert "saved as version 2. It waits for review; everybody else has version 1" in told
+    assert "Version 2 waits for review." in told
     tool.refresh_from_db()
-    assert tool.review_status == ReviewStatus.CANDIDATE
+    assert (tool.version, tool.review_status) == (1, ReviewStatus.APPROVED)
+    assert tool.definition["url"] != "https://evil.example/"
+    assert "https://evil.example/" in client.get(edit(tool)).content.decode(), "the owner goes on"
+    assert "You look at version 2" in client.get(f"/tools/{tool.pk}/?version=2").content.decode()
+    other = client_for(bob)
+    assert "waits for review" not in other.get(f"/tools/{tool.pk}/").content.decode()
+    assert other.get(f"/tools/{tool.pk}/?version=2").status_code == 404
+    mine = client.get(f"/api/v1/tools/{tool.pk}/").json()
+    assert (mine["version"], mine["liveVersion"]) == (2, 1)
+    theirs = other.get(f"/api/v1/tools/{tool.pk}/").json()
+    assert (theirs["version"], theirs["liveVersion"]) == (1, 1)
+
+
+def test_a_narrower_visibility_holds_at_once(client, alice, governor):
+    tool = make_api_tool(alice, DEFINITION, visibility="public")
+    proposal_approve(open_proposal_of(tool), by=governor, reason="")
+    client.post(edit(tool), {**FILLED, "visibility": "public", "url": "https://evil.example/"})
+    client.post(edit(tool), {**FILLED, "visibility": "private", "url": "https://evil.example/"})
+    tool.refresh_from_db()
+    assert (tool.visibility, tool.definition["url"]) == ("private", "https://evil.example/")
+    assert open_proposal_of(tool) is None
 
 
 def test_a_tool_is_shared_with_one_of_the_persons_own_teams(client, alice, team):
@@ -245,3 +270,44 @@ def test_the_admin_shows_the_request_to_a_reviewer(client_for, governor, alice):
     tool = make_api_tool(alice, DEFINITION, visibility="public")
     text = client_for(governor).get(f"/admin/registry/tool/{tool.pk}/change/").content.decode()
     assert "https://api.example.com/v1/" in text
+
+
+REQUIRED = '{"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}'
+
+
+def calling(owner, tool):
+    steps = [{"stepNumber": 1, "toolToRunId": str(tool.pk), "inputMapping": {}}]
+    return make_sequence(owner, title="Outer", definition={"format": 1, "steps": steps})
+
+
+def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(client, alice):
+    client.post(NEW, FILLED)
+    tool = Tool.objects.get(kind="api")
+    calling(alice, tool)
+    sent = {**FILLED, "input_schema": REQUIRED, "description": "Typed."}
+    answer = client.post(edit(tool), sent)
+    page = answer.content.decode()
+    assert answer.status_code == 422 and "Typed." in page
+    assert "Not saved yet: This breaks 1 sequence: “Outer”." in page
+    agreed = re.search(r'name="agreed" value="(\w{64})"', page)[1]
+    assert client.post(edit(tool), {**sent, "agreed": "x"}).status_code == 422
+    assert client.post(edit(tool), {**sent, "agreed": agreed}).status_code == 302
+    tool.refresh_from_db()
+    assert (tool.version, tool.description) == (2, "Typed.")
+
+
+def test_who_uses_a_tool_is_shown_before_it_is_deleted(client, alice):
+    tool = make_api_tool(alice, {"url": "https://api.example.com/v1"})
+    calling(alice, tool)
+    url = reverse("registry:api_tool_delete", args=[tool.pk])
+    page = client.get(url).content.decode()
+    assert "This breaks 1 sequence: “Outer”." in page
+    assert Tool.objects.filter(pk=tool.pk, deleted_at=None).exists()
+    assert client.post(url).status_code == 302
+    assert not Tool.objects.filter(pk=tool.pk, deleted_at=None).exists()
+
+
+def test_only_the_owner_is_asked_whether_to_delete(client, bob):
+    tool = make_api_tool(bob, {"url": "https://api.example.com/v1"})
+    url = reverse("registry:api_tool_delete", args=[tool.pk])
+    assert client.get(url).status_code == client.post(url).status_code == 404

@@ -23,6 +23,8 @@ from registry.models import ApiDocument, ImportJob, Package, Tool
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
 from registry.results import Failed, Succeeded
+from registry.review.deciding import proposal_approve
+from registry.review.selectors import open_proposal_of
 from registry.services import package_review
 from tests.fakes.web_server import WebServer, serving
 from tests.registry.openapi.reading import DOCUMENTS, document_of, text_of
@@ -223,7 +225,9 @@ def test_nobody_but_a_reviewer_gives_it_network(
     assert Package.objects.get(name="other").allowed_hosts == [f"127.0.0.1:{web.port}"]
 
 
-def test_importing_again_updates_and_never_doubles(alice: User, web: WebServer) -> None:
+def test_importing_again_updates_and_never_doubles(
+    alice: User, governor: User, web: WebServer
+) -> None:
     url = f"{web.url}/api/openapi.yaml"
     imported(alice, url=url, selection=["listPets", "addNote", "search"])
     package_review(Package.objects.get(), status=ReviewStatus.APPROVED)
@@ -236,12 +240,18 @@ def test_importing_again_updates_and_never_doubles(alice: User, web: WebServer) 
     changed = changed.replace(b"operationId: search", b"operationId: find")
     web.on("/api/openapi.yaml", lambda it: it.answer(changed))
     assert done(imported(alice)) == {
-        "listPets": "updated",
+        "listPets": "proposed",
         "addNote": "unchanged",
-        "search": "removed",
+        "search": "proposed",
     }
     package = Package.objects.get()
-    assert package.review_status == ReviewStatus.CANDIDATE
+    assert package.review_status == ReviewStatus.APPROVED
+    assert Tool.objects.filter(deleted_at=None).count() == 3
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    assert proposal.after["allowed_hosts"] == proposal.before["allowed_hosts"] == []
+    proposal_approve(proposal, by=governor, reason="")
+    package.refresh_from_db()
     assert package.settings["selection"] == ["listPets", "addNote", "search"]
     assert set(Tool.objects.filter(deleted_at=None).values_list("wire_name", flat=True)) == {
         before["listPets"],

@@ -1,0 +1,1 @@
+"""How dates are written where a page does not say it, by locale."""

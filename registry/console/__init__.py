@@ -1,0 +1,1 @@
+"""The console of governance: its first page, and the figures of its lists."""

@@ -1,0 +1,1 @@
+"""Look registries through for new packages and new versions; what is found becomes candidates."""

@@ -1,0 +1,1 @@
+"""What waits for review beside what is live: staged, decided on, adopted."""
