@@ -116,8 +116,7 @@ class ToolAdmin(Reviewed):
     stop_one = staticmethod(tool_stop)
     resume_one = staticmethod(tool_resume)
     list_display = (
-        *("wire_name", "kind", "of_package", "owner", "review", "health", "calls", "success"),
-        *("agents", "waits"),
+        *("wire_name", "origin", "review", "health", "calls", "success", "agents", "waits"),
     )
     list_filter = (
         LivingFilter,
@@ -190,9 +189,9 @@ class ToolAdmin(Reviewed):
     def health(self, tool: Tool) -> SafeString:
         return badge(tool.health_state, tool.health_state.label)
 
-    @admin.display(description="Package", ordering="package__name")
-    def of_package(self, tool: Tool) -> str:
-        return str(tool.package) if tool.package else ""
+    @admin.display(description="From", ordering="package__name")
+    def origin(self, tool: Tool) -> str:
+        return str(tool.package or f"{tool.owner} ({tool.get_kind_display().lower()})")
 
     @admin.display(description="Agents")
     def agents(self, tool: Any) -> str:
