@@ -96,7 +96,7 @@ def test_a_drifted_tool_is_mended_and_looked_at_again(
 
     page.get_by_role("button", name="Use recipeHashTool").click()
 
-    expect(page.get_by_text("“recipeHash” is now the export “recipeHashTool”.")).to_be_visible()
+    expect(page.get_by_text("“recipeHash” is the export “recipeHashTool” now.")).to_be_visible()
     expect(page.locator(".badge.is-healthy").first).to_be_visible()
     shoot(page, "health-mended")
 

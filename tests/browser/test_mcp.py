@@ -38,9 +38,9 @@ def test_a_server_is_imported_and_its_picture_is_seen(
     page.goto("/packages/")
     page.get_by_role("radio", name="MCP server").check()
     page.get_by_label("Address or package").fill(f"npm:{EVERYTHING}")
-    page.get_by_label("Arguments").last.fill("stdio")
+    page.get_by_label("Arguments").locator("visible=true").fill("stdio")
     shoot(page, "mcp-import")
-    page.get_by_role("button", name="Import").last.click()
+    page.get_by_role("button", name="Import").locator("visible=true").click()
     expect(page.get_by_role("main")).to_contain_text("get-tiny-image", timeout=90_000)
 
     package = Package.objects.get(ecosystem="mcp")
