@@ -27,7 +27,7 @@ class AuditListView(APIView):
 
     @extend_schema(
         operation_id="audit_list",
-        parameters=[OpenApiParameter(name, str) for name in EventFilters.__annotations__],
+        parameters=[OpenApiParameter(name, str) for name in EventFilters.names()],
         responses=AuditEventSerializer(many=True),
     )
     def get(self, request: SignedInApiRequest) -> Response:

@@ -28,7 +28,7 @@ class InvocationListView(APIView):
 
     @extend_schema(
         operation_id="invocations_list",
-        parameters=[OpenApiParameter(name, str) for name in CallFilters.__annotations__],
+        parameters=[OpenApiParameter(name, str) for name in CallFilters.names()],
         responses=InvocationSerializer(many=True),
     )
     def get(self, request: SignedInApiRequest) -> Response:
