@@ -1,7 +1,7 @@
 """What a list is narrowed by, read from an address and written into one."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import ClassVar, Self
 from urllib.parse import urlencode
 
@@ -22,7 +22,7 @@ class TextFilters:
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """Return the names of the filters, as an address has them."""
-        return tuple(cls.__dataclass_fields__)
+        return tuple(field.name for field in fields(cls))
 
     @classmethod
     def of(cls, data: Mapping[str, str]) -> Self:
