@@ -67,8 +67,6 @@ def rows_of(experiment: Experiment) -> Iterator[Row]:
         latency=Avg(F("finished_at") - F("created_at")),
         input_tokens=Sum(_tokens("usage__input_tokens")),
         output_tokens=Sum(_tokens("usage__output_tokens")),
-        spent=Sum("cost"),
-        unpriced=Count("pk", filter=Q(cost=None, usage__has_key="input_tokens")),
         began=Max("conversation__created_at"),
     )
     for found in grouped.order_by("began", "conversation_id").iterator():
@@ -83,7 +81,7 @@ def rows_of(experiment: Experiment) -> Iterator[Row]:
                 failed_calls=failed,
                 latency_ms=round(found["latency"].total_seconds() * 1000, 1),
                 tokens=found["input_tokens"] + found["output_tokens"],
-                cost=None if found["unpriced"] else float(found["spent"] or 0),
+                cost=None,
             ),
         )
 

@@ -32,16 +32,7 @@ def experiment(agent):
     return Experiment.objects.get(pk=made.pk)
 
 
-def talk(
-    experiment,
-    letter,
-    *,
-    seconds=1,
-    failed_calls=0,
-    status=TurnStatus.COMPLETED,
-    tokens=10,
-    cost=None,
-):
+def talk(experiment, letter, *, seconds=1, failed_calls=0, status=TurnStatus.COMPLETED, tokens=10):
     arm = experiment.arms.get(letter=letter)
     conversation = Conversation.objects.create(
         user=experiment.agent.owner, agent=experiment.agent, arm=arm
@@ -52,7 +43,6 @@ def talk(
         model="demo/offline",
         status=status,
         usage={"input_tokens": tokens, "output_tokens": 5},
-        cost=cost,
     )
     Turn.objects.filter(pk=turn.pk).update(finished_at=turn.created_at + timedelta(seconds=seconds))
     for position in range(2):
@@ -83,19 +73,6 @@ def test_a_turn_that_failed_or_was_stopped_makes_the_conversation_one_that_did_n
     talk(experiment, "A", status=TurnStatus.FAILED)
     talk(experiment, "B", status=TurnStatus.STOPPED)
     assert [row.sample.went_well for row in rows_of(experiment)] == [False, False]
-
-
-def test_the_cost_of_a_conversation_is_known_only_where_that_of_each_turn_is(
-    experiment,
-):
-    priced, unpriced = talk(experiment, "A", cost="0.25"), talk(experiment, "B")
-    Turn.objects.create(
-        conversation=priced, number=2, model="m", status="failed", finished_at=timezone.now()
-    )  # it failed before a model was asked, so it took nothing
-
-    costs = {row.conversation: row.sample.cost for row in rows_of(experiment)}
-
-    assert costs == {priced.pk: 0.25, unpriced.pk: None}
 
 
 def test_what_was_said_after_the_end_is_not_counted(experiment):
