@@ -21,11 +21,7 @@ NUMBER = {"type": "object", "properties": {"amount": {"type": "number"}}, "requi
 
 
 def people() -> tuple[User, User]:
-    admin = make_person(
-        "admin",
-        is_superuser=True,
-        is_staff=True,
-    )
+    admin = make_person("admin", is_superuser=True, is_staff=True)
     maker = make_person("mira")
     return admin, maker
 
