@@ -21,6 +21,7 @@ from registry.console.figures import NONE, Figures
 from registry.impact.asked import impact_of_end
 from registry.impact.parts import Impact
 from registry.models.package import ReviewStatus
+from registry.review.selectors import open_proposal_of
 from registry.review.standing import review_obstacle
 
 MOST_COUNTED = 10_000
@@ -69,6 +70,7 @@ def acts(noun: str, effect: str) -> Mapping[ReviewStatus, Act]:
             label=f"Approve {noun}",
             done="approved",
             about="Everybody with access can find and call them.",
+            binds=True,
         ),
         ReviewStatus.REJECTED: Act(
             name="reject",
@@ -161,6 +163,11 @@ class Reviewed(DecidesInBulk):
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Let what was stopped run again."""
         return self.several(request, queryset, RESUME)
+
+    def seen_of(self, item: Any) -> str:
+        """Return which proposal, and which version, would be decided on."""
+        waiting = open_proposal_of(item)
+        return f"{item.pk} {item.version} {waiting.pk if waiting else item.review_status}"
 
     def decide(self, item: Any, status: ReviewStatus, *, by: User, reason: str) -> None:
         """Review one item."""

@@ -11,6 +11,7 @@ from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.models.tool import Visibility
+from registry.review.adopting import is_compared_with
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
 from registry.review.opening import (
     proposal_open_of,
@@ -69,7 +70,10 @@ def package_propose(
         if cause == Cause.CHECK and present is not None and present.cause == cause:
             proposal_supersede(present)  # it offers again what was approved
         return None
-    if present is not None and (present.digest == digest or _stands_before(present, cause)):
+    known_already = present is not None and present.digest == digest
+    if known_already and not is_compared_with(package, present.before):
+        known_already = False  # the live one was taken back since
+    if present is not None and (known_already or _stands_before(present, cause)):
         return present
     if (refused := proposal_refused(package, digest)) and not _reviews(by):
         return refused
