@@ -43,7 +43,7 @@ class OnlyFiltered:
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Say whether an address may narrow the list so."""
-        return lookup.split("__")[0] in cast(Any, self).list_filter
+        return lookup.split("__", maxsplit=1)[0] in cast(Any, self).list_filter
 
 
 class ReadOnly(OnlyFiltered):

@@ -16,7 +16,6 @@ from registry.schemas import canonical_digest
 from registry.services import free_wire_name, package_allow_hosts, tool_delete, tool_publish
 from registry.specs import TOOL_FIELDS, snapshot_of
 
-
 CODE = ("artifact", "integrity")
 """What a proposal was compared with: beside other code it says something else."""
 

@@ -1,4 +1,4 @@
-"""The audit cannot be gone round, nor can it and the records of calls be asked for their content."""
+"""The audit cannot be gone round, and neither it nor the list of calls tells what it may not."""
 
 from __future__ import annotations
 
