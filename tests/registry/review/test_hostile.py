@@ -12,7 +12,9 @@ from registry.governing import governed_of, tool_govern
 from registry.models import Package, Proposal, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.proposal import ProposalState
-from registry.review.deciding import proposal_approve
+from registry.review.deciding import blocking_codes, proposal_approve
+from registry.review.errors import FindingsBlock
+from registry.review.standing import package_decide, review_obstacle
 from tests.registry.review.making import approved, bring, package, row, tool, waiting
 
 if TYPE_CHECKING:
@@ -111,3 +113,22 @@ def test_what_was_proposed_beside_a_version_that_was_taken_back_is_not_mixed_wit
     assert ToolVersion.objects.get(tool=row(), number=row().version).snapshot["package"][
         "artifact"
     ] == ("artifact-2.0.0")
+
+
+def test_what_blocked_an_approval_is_not_gone_round_by_refusing_it_first(
+    alice: User, governor: User
+) -> None:
+    hidden = "Shouts.\u202e"
+    bring(alice, tool(description=hidden))
+    with pytest.raises(FindingsBlock):
+        package_decide(package(), ReviewStatus.APPROVED, by=governor, reason="Fine.")
+    package_decide(package(), ReviewStatus.REJECTED, by=governor, reason="Odd.")
+    assert "accepted" in review_obstacle(package(), ReviewStatus.APPROVED)
+    with pytest.raises(FindingsBlock):
+        package_decide(package(), ReviewStatus.APPROVED, by=governor, reason="Fine.")
+    bring(governor, tool(description=hidden))
+    codes = blocking_codes(waiting())
+    proposal_approve(waiting(), by=governor, reason="Read it.", accept=codes)
+    package_decide(package(), ReviewStatus.QUARANTINED, by=governor, reason="Wait.")
+    package_decide(package(), ReviewStatus.APPROVED, by=governor, reason="Fine after all.")
+    assert package().review_status == ReviewStatus.APPROVED
