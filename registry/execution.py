@@ -351,7 +351,8 @@ def _record(
 def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:
     """Say whether a failed call gets a row: every one that reached the tool, and of those that
     were refused the first of each minute, since nobody slows down who floods us."""
-    if not isinstance(error, _REFUSALS) or error.phase == "execute":
+    phase: str = error.phase  # a stop may end a call that ran
+    if not isinstance(error, _REFUSALS) or phase == "execute":
         return True
     recorded = is_worth_a_row(error.code, spec.tool_id, context)
     metrics.REFUSED.labels(spec.kind, error.code, "yes" if recorded else "no").inc()

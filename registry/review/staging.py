@@ -70,10 +70,9 @@ def package_propose(
         if cause == Cause.CHECK and present is not None and present.cause == cause:
             proposal_supersede(present)  # it offers again what was approved
         return None
-    known_already = present is not None and present.digest == digest
-    if known_already and not is_compared_with(package, present.before):
-        known_already = False  # the live one was taken back since
-    if present is not None and (known_already or _stands_before(present, cause)):
+    if present is not None and (
+        _proposes_just(present, digest, package) or _stands_before(present, cause)
+    ):
         return present
     if (refused := proposal_refused(package, digest)) and not _reviews(by):
         return refused
@@ -236,6 +235,11 @@ def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = 
     """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
     return {**entry, "error": found.error} if found and found.is_checked else entry
+
+
+def _proposes_just(present: Proposal, digest: str, package: Package) -> bool:
+    """Say whether this is what waits; not so, where the live one was taken back since."""
+    return present.digest == digest and is_compared_with(package, present.before)
 
 
 def _stands_before(present: Proposal, cause: Cause) -> bool:
