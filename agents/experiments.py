@@ -25,6 +25,7 @@ from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from registry.loading import load_specs
 from registry.models.tool import ToolKind
+from registry.pins import pinned_spec
 from registry.selectors import tools_usable_by
 
 LONGEST_NAME = 120
@@ -189,6 +190,9 @@ def _require_usable(agent: Agent, letter: Letter, plan: ToolsetPlan) -> None:
             letter.lower(), f"Toolset {letter} names a tool that does not exist or is not yours."
         )
     load_specs(tools, plan.tools)
+    for tool in tools:
+        if pin := plan.tools[tool.pk]:
+            pinned_spec(tool, pin, user=agent.owner)
 
 
 def _check(name: str, share_b: int, planned: int) -> None:

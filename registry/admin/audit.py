@@ -10,6 +10,7 @@ from django.http import HttpRequest
 
 from config.lib.errors import InvalidInput
 from registry.admin.base import CappedPaginator, ReadOnly
+from registry.audit.calls import masked_by_name
 from registry.audit.retention import policy_set, require_days
 from registry.models import AuditEvent, RetentionPolicy
 from registry.models.retention_policy import Records
@@ -33,6 +34,15 @@ class AuditEventAdmin(ReadOnly, admin.ModelAdmin[AuditEvent]):
         *("before", "after"),
     )
     readonly_fields = fields
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> AuditEvent | None:
+        """Return an event without what stands under the name of a secret."""
+        event = super().get_object(request, object_id, from_field)
+        if event is not None:
+            event.before, event.after = masked_by_name(event.before), masked_by_name(event.after)
+        return event
 
 
 class RetentionForm(forms.ModelForm[RetentionPolicy]):

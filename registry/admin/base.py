@@ -21,6 +21,7 @@ from registry.console.figures import NONE, Figures
 from registry.impact.asked import impact_of_end
 from registry.impact.parts import Impact
 from registry.models.package import ReviewStatus
+from registry.review.selectors import open_proposal_of
 from registry.review.standing import review_obstacle
 
 MOST_COUNTED = 10_000
@@ -36,7 +37,16 @@ class CappedPaginator(Paginator[Any]):
         return int(rows.order_by()[:MOST_COUNTED].count())
 
 
-class ReadOnly:
+class OnlyFiltered:
+    """For lists that an address narrows by their filters alone: any other column, asked for often
+    enough, would tell what it holds."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Say whether an address may narrow the list so."""
+        return lookup.split("__", maxsplit=1)[0] in cast(Any, self).list_filter
+
+
+class ReadOnly(OnlyFiltered):
     """For what the product itself writes: to be looked at, never added, changed or deleted."""
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
@@ -69,6 +79,7 @@ def acts(noun: str, effect: str) -> Mapping[ReviewStatus, Act]:
             label=f"Approve {noun}",
             done="approved",
             about="Everybody with access can find and call them.",
+            binds=True,
         ),
         ReviewStatus.REJECTED: Act(
             name="reject",
@@ -161,6 +172,11 @@ class Reviewed(DecidesInBulk):
     def resume(self, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse:
         """Let what was stopped run again."""
         return self.several(request, queryset, RESUME)
+
+    def seen_of(self, item: Any) -> str:
+        """Return which proposal, and which version, would be decided on."""
+        waiting = open_proposal_of(item)
+        return f"{item.pk} {item.version} {waiting.pk if waiting else item.review_status}"
 
     def decide(self, item: Any, status: ReviewStatus, *, by: User, reason: str) -> None:
         """Review one item."""
