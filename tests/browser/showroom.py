@@ -110,8 +110,8 @@ def furnish() -> Showroom:
     )
     _month(maker, agent, busy)
     experiment, conversation = _experiment(maker, agent, busy)
-    plan = ToolsetPlan(tools={}, discovery_mode="auto")
-    draft = experiment_create(agent, by=maker, name="Fewer", a=plan, b=plan, planned=20)
+    none, all_ = (ToolsetPlan(tools={}, discovery_mode=mode) for mode in ("linked", "auto"))
+    draft = experiment_create(agent, by=maker, name="Search", a=none, b=all_, planned=20)
     stopped_package = factories.make_package(name=LONG, added_by=maker)
     factories.make_tool(package=stopped_package, wire_name="of_the_stopped_package")
     package_stop(stopped_package, by=admin, reason="Its maker's account was taken over.")
@@ -136,8 +136,8 @@ def furnish() -> Showroom:
         fresh=fresh,
         proposal=proposals["@acme/shout"],
         new_proposal=proposals["@acme/money"],
-        call=calls.filter(error=None)[0],
-        failed_call=calls.exclude(error=None)[0],
+        call=calls.filter(outcome="succeeded")[0],
+        failed_call=calls.filter(outcome="failed")[0],
         job=_job(maker),
         sync_run=_sync(),
         conversation=conversation,
