@@ -49,7 +49,6 @@ class Showroom:
     """What was made, to name its pages by."""
 
     governor: User
-    owner: User
     agent: Agent
     new_agent: Agent
     experiment: Experiment
@@ -92,10 +91,10 @@ def furnish() -> Showroom:
     stopped, broken, deprecated = _troubled(admin, busy[0])
     fresh = factories.make_tool(wire_name="never_called", title="Never called", input_schema={})
     sequence = factories.make_sequence(
-        maker, title="Weekly report for the people of the northern branch", wire_name="weekly"
+        admin, title="Weekly report for the people of the northern branch", wire_name="weekly"
     )
     agent = factories.make_agent(
-        maker,
+        admin,
         staged,
         stopped,
         broken,
@@ -108,10 +107,10 @@ def furnish() -> Showroom:
         instructions="Answer in short sentences.\nAlways name the price in euros.",
         model="demo/offline",
     )
-    _month(maker, agent, busy)
-    experiment, conversation = _experiment(maker, agent, busy)
+    _month(admin, agent, busy)
+    experiment, conversation = _experiment(admin, agent, busy)
     none, all_ = (ToolsetPlan(tools={}, discovery_mode=mode) for mode in ("linked", "auto"))
-    draft = experiment_create(agent, by=maker, name="Search", a=none, b=all_, planned=20)
+    draft = experiment_create(agent, by=admin, name="Search", a=none, b=all_, planned=20)
     stopped_package = factories.make_package(name=LONG, added_by=maker)
     factories.make_tool(package=stopped_package, wire_name="of_the_stopped_package")
     package_stop(stopped_package, by=admin, reason="Its maker's account was taken over.")
@@ -119,9 +118,8 @@ def furnish() -> Showroom:
     calls = Invocation.objects.filter(tool=busy[0]).order_by("-created_at", "-pk")
     return Showroom(
         governor=admin,
-        owner=maker,
         agent=agent,
-        new_agent=factories.make_agent(maker, name="New", slug="new"),
+        new_agent=factories.make_agent(admin, name="New", slug="new"),
         experiment=experiment,
         draft=draft,
         package=staged.package,
@@ -138,7 +136,7 @@ def furnish() -> Showroom:
         new_proposal=proposals["@acme/money"],
         call=calls.filter(outcome="succeeded")[0],
         failed_call=calls.filter(outcome="failed")[0],
-        job=_job(maker),
+        job=_job(admin),
         sync_run=_sync(),
         conversation=conversation,
     )
