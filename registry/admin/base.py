@@ -261,8 +261,12 @@ def shown_json(name: str) -> Callable[[Any, Any], SafeString | None]:
         lines = told.count("\n") + 1
         if lines <= LINES_OPEN:
             return format_html('<pre tabindex="0">{}</pre>', told)
-        folded = '<details class="disclosure"><summary>{} lines</summary><pre tabindex="0">{}</pre></details>'
-        return format_html(folded, lines, told)
+        return format_html(
+            '<details class="disclosure"><summary>{} lines</summary>'
+            '<pre tabindex="0">{}</pre></details>',
+            lines,
+            told,
+        )
 
     return show
 
