@@ -119,7 +119,7 @@ def furnish() -> Showroom:
     return Showroom(
         governor=admin,
         agent=agent,
-        new_agent=factories.make_agent(admin, name="New", slug="new"),
+        new_agent=factories.make_agent(admin, name="Newcomer", slug="newcomer"),
         experiment=experiment,
         draft=draft,
         package=staged.package,
