@@ -261,15 +261,28 @@ class StoppedFilter(admin.SimpleListFilter):
         return queryset.filter(stopped_at__isnull=self.value() == "no")
 
 
+LINES_OPEN = 8
+"""A longer JSON value is folded, so that it does not bury what stands below it."""
+
+
 def shown_json(name: str) -> Callable[[Any, Any], SafeString | None]:
-    """Return what shows a JSON field of a row indented, as an attribute of its admin."""
+    """Return what shows a JSON field of a row, as an attribute of its admin; a long one folded."""
 
     @admin.display(description=name.replace("_", " ").capitalize())
     def show(_: Any, item: Any) -> SafeString | None:
         value = getattr(item, name)
         if not value:
             return None
-        return format_html("<pre>{}</pre>", json.dumps(value, ensure_ascii=False, indent=2))
+        told = json.dumps(value, ensure_ascii=False, indent=2)
+        lines = told.count("\n") + 1
+        if lines <= LINES_OPEN:
+            return format_html('<pre tabindex="0">{}</pre>', told)
+        return format_html(
+            '<details class="disclosure"><summary>{} lines</summary>'
+            '<pre tabindex="0">{}</pre></details>',
+            lines,
+            told,
+        )
 
     return show
 
