@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from config.lib.changes import changing
+from config.lib.changes import changing, decided
 
 
 class Role(StrEnum):
@@ -94,12 +94,17 @@ def role_of(user: User) -> Role | None:
 
 
 @transaction.atomic
-def role_give(user: User, role: Role) -> None:
+def role_give(user: User, role: Role, *, by: User | None = None, reason: str = "") -> None:
     """Give a person this role in place of the one they have.
 
     Only people with a role in governance may enter the admin. A superuser, who may do all, keeps
     that way in.
     """
+    with decided(by, reason or f"Given the role {role.value}"):
+        _give(user, role)
+
+
+def _give(user: User, role: Role) -> None:
     locked = User.objects.select_for_update().get(pk=user.pk)
     roles = Q(name__in=[each.value for each in Role])
     locked.groups.remove(*locked.groups.filter(roles).exclude(name=role.value))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from config.lib.changes import decided
 from config.lib.types import JsonObject
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
@@ -56,6 +57,14 @@ def package_propose(
     before (a reviewer's own import opens it again); None where nothing that was approved would
     change. The caller holds the lock on the package.
     """
+    told = (reason or f"Proposed {package_with(package, found.values)}")[:200]
+    with decided(by, told):
+        return _propose(package, found, by, cause, told)
+
+
+def _propose(
+    package: Package, found: FoundPackage, by: User | None, cause: Cause, reason: str
+) -> Proposal | None:
     proposed = package_with(package, found.values)
     known = tools_by_export(package)
     drafts = [_draft(tool, known, proposed) for tool in found.tools]
@@ -78,7 +87,6 @@ def package_propose(
     for tool in living:  # proposed before, and found no more
         if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
             tool_delete(tool)
-    told = (reason or f"Proposed {proposed}")[:200]
     changed = [draft for draft in drafts if _changes(draft, package)]
     return Proposal.objects.create(
         package=package,
@@ -86,7 +94,7 @@ def package_propose(
         digest=digest,
         before=package_values(package),
         after=package_values(proposed),
-        versions=[_stage(draft, proposed, by, told) for draft in changed],
+        versions=[_stage(draft, proposed, by, reason) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
         findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
