@@ -4,11 +4,12 @@ from typing import cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from registry.admin.base import CappedPaginator, ReadOnly
 from registry.audit.calls import for_reader
-from registry.models import ImportJob, Invocation, ToolVersion
+from registry.models import ImportJob, Invocation, ToolVersion, Upload
 
 
 @admin.register(ToolVersion)
@@ -49,3 +50,17 @@ class ImportJobAdmin(ReadOnly, admin.ModelAdmin[ImportJob]):
     list_select_related = ("requested_by",)
     search_fields = ("name", "requested_by__username")
     ordering = ("-created_at", "pk")
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnly, admin.ModelAdmin[Upload]):
+    """Whose module it is and what it is known by; its files are code and stay with the sandbox."""
+
+    list_display = ("name", "filename", "size", "added_by", "created_at")
+    list_select_related = ("added_by",)
+    search_fields = ("name", "=digest")
+    fields = ("name", "filename", "digest", "size", "added_by", "created_at")
+    ordering = ("-created_at", "pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Upload]:
+        return super().get_queryset(request).defer("files")
