@@ -17,7 +17,6 @@ from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 
-
 _UNPRICED = Q(cost=None, usage__has_key="input_tokens")
 """Turns that used tokens of a model whose price is not known."""
 

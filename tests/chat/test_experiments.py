@@ -32,7 +32,16 @@ def experiment(agent):
     return Experiment.objects.get(pk=made.pk)
 
 
-def talk(experiment, letter, *, seconds=1, failed_calls=0, status=TurnStatus.COMPLETED, tokens=10, cost=None):
+def talk(
+    experiment,
+    letter,
+    *,
+    seconds=1,
+    failed_calls=0,
+    status=TurnStatus.COMPLETED,
+    tokens=10,
+    cost=None,
+):
     arm = experiment.arms.get(letter=letter)
     conversation = Conversation.objects.create(
         user=experiment.agent.owner, agent=experiment.agent, arm=arm
