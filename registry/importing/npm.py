@@ -10,6 +10,7 @@ from django.db import transaction
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.importing.access import require_may_change
+from registry.importing.advised import advisory_findings
 from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
@@ -21,6 +22,7 @@ from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem
 from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
+from registry.review.advisories import ADVISORY, UNKNOWN
 from registry.review.found import FoundPackage, FoundTool, package_with
 from registry.review.proposed import package_as_proposed
 from registry.sandbox.client import sandbox
@@ -60,8 +62,10 @@ def npm_import(
     artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version or None)
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
+    stage(f"Asking what is known against {artifact.name}@{artifact.version}")
+    advised = advisory_findings(artifact.artifact)
     stage(f"Saving {artifact.name}@{artifact.version}")
-    return _save(artifact, description, user, cause=cause)
+    return _save(artifact, description, user, advised=advised, cause=cause)
 
 
 def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None) -> Imported:
@@ -84,7 +88,10 @@ def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None
         size_bytes=0,
     )
     told = ", ".join(f"“{name}” is the export “{export}”" for name, export in bindings.items())
-    return _save(artifact, description, user, bindings=bindings, reason=f"Bound: {told}")
+    advised = [item for item in package.findings if item["code"] in (ADVISORY, UNKNOWN)]
+    return _save(
+        artifact, description, user, advised=advised, bindings=bindings, reason=f"Bound: {told}"
+    )
 
 
 def _check_bindings(
@@ -136,6 +143,7 @@ def _save(
     description: Description,
     user: User | None,
     *,
+    advised: list[JsonObject],
     bindings: Mapping[str, str] | None = None,
     cause: Cause = Cause.IMPORT,
     reason: str = "",
@@ -143,13 +151,17 @@ def _save(
     package, made = locked_package(
         ecosystem=Ecosystem.NPM, name=artifact.name, defaults={"added_by": user}
     )
-    found = _found(package, artifact, description, bindings or {})
+    found = _found(package, artifact, description, bindings or {}, advised)
     report = package_bring(package, found, made=made, user=user, cause=cause, reason=reason)
     return Imported(package=package, report=report)
 
 
 def _found(
-    package: Package, artifact: Artifact, description: Description, bindings: Mapping[str, str]
+    package: Package,
+    artifact: Artifact,
+    description: Description,
+    bindings: Mapping[str, str],
+    advised: list[JsonObject],
 ) -> FoundPackage:
     manifest = read_manifest(artifact.manifest)
     settings = package_as_proposed(package).settings
@@ -163,6 +175,7 @@ def _found(
         *_findings(manifest, description, matches),
         *unseen_findings(description.tools),
         *suggestions(description.env, env),
+        *advised,
     ]
     values = {
         "version": artifact.version,
