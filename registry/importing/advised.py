@@ -1,22 +1,30 @@
-"""What registries know against the packages that an import installed, as findings of it."""
+"""What registries know against the packages that an import installed."""
+
+from dataclasses import dataclass
 
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
-from registry.review.advisories import ADVISORY, UNKNOWN
+from registry.review.advisories import ADVISORY, not_offered
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Advisory
 
-NOT_OFFERED = "The registry offers no advisories, so none are known."
+
+@dataclass(frozen=True, kw_only=True)
+class Advised:
+    """`findings` stay with the package; `notes` are for the reviewer of this one proposal."""
+
+    findings: list[JsonObject]
+    notes: list[JsonObject]
 
 
-def advisory_findings(artifact: str) -> list[JsonObject]:
+def advised_of(artifact: str) -> Advised:
     """Ask for advisories, for some seconds at most; an import never fails for want of them."""
     try:
         told = sandbox().advisories(artifact=artifact)
     except DomainError:
-        return [_unknown()]
+        return Advised(findings=[], notes=[not_offered()])
     found = [_finding(advisory) for advisory in told.known]
-    return found if told.offered else [*found, _unknown()]
+    return Advised(findings=found, notes=[] if told.offered else [not_offered()])
 
 
 def _finding(advisory: Advisory) -> JsonObject:
@@ -30,7 +38,3 @@ def _finding(advisory: Advisory) -> JsonObject:
         "message": f"{title} ({advisory.severity}). Here: {versions}.{affected} {where}".strip(),
         "severity": advisory.severity,
     }
-
-
-def _unknown() -> JsonObject:
-    return {"code": UNKNOWN, "path": "", "message": NOT_OFFERED}

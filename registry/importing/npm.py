@@ -10,7 +10,7 @@ from django.db import transaction
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.importing.access import require_may_change
-from registry.importing.advised import advisory_findings
+from registry.importing.advised import Advised, advised_of
 from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
@@ -22,7 +22,6 @@ from registry.models import ImportJob, Package
 from registry.models.package import Ecosystem
 from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
-from registry.review.advisories import ADVISORY, UNKNOWN
 from registry.review.found import FoundPackage, FoundTool, package_with
 from registry.review.proposed import package_as_proposed
 from registry.sandbox.client import sandbox
@@ -63,7 +62,7 @@ def npm_import(
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
     stage(f"Asking what is known against {artifact.name}@{artifact.version}")
-    advised = advisory_findings(artifact.artifact)
+    advised = advised_of(artifact.artifact)
     stage(f"Saving {artifact.name}@{artifact.version}")
     return _save(artifact, description, user, advised=advised, cause=cause)
 
@@ -88,7 +87,7 @@ def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None
         size_bytes=0,
     )
     told = ", ".join(f"“{name}” is the export “{export}”" for name, export in bindings.items())
-    advised = [item for item in package.findings if item["code"] in (ADVISORY, UNKNOWN)]
+    advised = advised_of(artifact.artifact)
     return _save(
         artifact, description, user, advised=advised, bindings=bindings, reason=f"Bound: {told}"
     )
@@ -143,7 +142,7 @@ def _save(
     description: Description,
     user: User | None,
     *,
-    advised: list[JsonObject],
+    advised: Advised,
     bindings: Mapping[str, str] | None = None,
     cause: Cause = Cause.IMPORT,
     reason: str = "",
@@ -161,7 +160,7 @@ def _found(
     artifact: Artifact,
     description: Description,
     bindings: Mapping[str, str],
-    advised: list[JsonObject],
+    advised: Advised,
 ) -> FoundPackage:
     manifest = read_manifest(artifact.manifest)
     settings = package_as_proposed(package).settings
@@ -175,7 +174,7 @@ def _found(
         *_findings(manifest, description, matches),
         *unseen_findings(description.tools),
         *suggestions(description.env, env),
-        *advised,
+        *advised.findings,
     ]
     values = {
         "version": artifact.version,
@@ -192,7 +191,7 @@ def _found(
     }
     proposed = package_with(package, values)
     tools = [_found_tool(match, proposed, description) for match in matches]
-    return FoundPackage(values=values, tools=tools)
+    return FoundPackage(values=values, tools=tools, notes=advised.notes)
 
 
 def _found_tool(match: Match, proposed: Package, description: Description) -> FoundTool:

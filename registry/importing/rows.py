@@ -69,7 +69,7 @@ def _write(
     for gone in tools_retire(package, keep={tool.export for tool in found.tools}):
         report.append(report_entry(gone, "removed", _why_gone(gone, package, found)))
     if package.review_status != ReviewStatus.APPROVED:
-        package_announce(package, by=user, cause=cause)
+        package_announce(package, by=user, cause=cause, notes=found.notes)
     elif waiting := proposal_open_of(package):
         proposal_supersede(waiting)
     return report

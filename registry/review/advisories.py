@@ -6,9 +6,11 @@ from config.lib.types import JsonObject, JsonValue
 from registry.review.cues import BLOCK, INFO, WARN
 from registry.review.texts import finding
 
-ADVISORY, UNKNOWN = "advisory", "advisories_unknown"
-"""Codes of what an import was told, or not told, by the registry."""
+ADVISORY = "advisory"
+"""Code of what an import was told by the registry."""
 
+UNKNOWN = "advisories_unknown"
+NOT_OFFERED = "The registry offers no advisories, so none are known."
 GRAVE = ("critical", "high")
 
 
@@ -19,5 +21,8 @@ def advisory_findings(state: Mapping[str, JsonValue]) -> Iterator[JsonObject]:
         if item.get("code") == ADVISORY:
             severity = BLOCK if item.get("severity") in GRAVE else WARN
             yield finding(ADVISORY, f"dependencies.{item['path']}", severity, item["message"])
-        elif item.get("code") == UNKNOWN:
-            yield finding(UNKNOWN, "dependencies", INFO, item["message"])
+
+
+def not_offered() -> JsonObject:
+    """Return what a reviewer is told where nothing is known, rather than that there is nothing."""
+    return finding(UNKNOWN, "dependencies", INFO, NOT_OFFERED)

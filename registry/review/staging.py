@@ -1,5 +1,6 @@
 """Put what would change beside what is live, for a reviewer to decide on."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
@@ -96,13 +97,18 @@ def _propose(
         after=package_values(proposed),
         versions=[_stage(draft, proposed, by, reason) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
-        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
+        findings=[
+            *_scanned(package, live, proposed, [draft.row for draft in drafts]),
+            *found.notes,
+        ],
         opened_by=by,
     )
 
 
 @transaction.atomic
-def package_announce(package: Package, *, by: User | None, cause: Cause) -> Proposal | None:
+def package_announce(
+    package: Package, *, by: User | None, cause: Cause, notes: Sequence[JsonObject] = ()
+) -> Proposal | None:
     """Open the review of a package that is not approved: its rows are what is proposed.
 
     Returns None where just this was rejected or quarantined. The caller holds the lock.
@@ -122,7 +128,7 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         digest=digest,
         after=package_values(package),
         versions=[_entry(tool, tool.version, None) for tool in tools],
-        findings=_scanned(None, [], package, tools),
+        findings=[*_scanned(None, [], package, tools), *notes],
         opened_by=by,
     )
 

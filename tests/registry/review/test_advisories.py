@@ -10,7 +10,8 @@ from django.contrib.auth.models import User
 from config.lib.types import JsonObject
 from registry.errors import SandboxUnavailable
 from registry.importing import advised
-from registry.importing.advised import NOT_OFFERED, advisory_findings
+from registry.importing.advised import Advised, advised_of
+from registry.review.advisories import NOT_OFFERED
 from registry.review.deciding import proposal_approve
 from registry.review.errors import FindingsBlock
 from registry.review.scans import scan
@@ -28,7 +29,7 @@ KNOWN = Advisory(
 )
 
 
-def said(monkeypatch: pytest.MonkeyPatch, answer: Any) -> list[JsonObject]:
+def said(monkeypatch: pytest.MonkeyPatch, answer: Any) -> Advised:
     class Sandbox:
         def advisories(self, *, artifact: str) -> Advisories:
             assert artifact == "a" * 64
@@ -37,7 +38,7 @@ def said(monkeypatch: pytest.MonkeyPatch, answer: Any) -> list[JsonObject]:
             return answer  # type: ignore[no-any-return]
 
     monkeypatch.setattr(advised, "sandbox", Sandbox)
-    return advisory_findings("a" * 64)
+    return advised_of("a" * 64)
 
 
 def found(*findings: JsonObject, before: list[JsonObject] | None = None) -> list[JsonObject]:
@@ -49,7 +50,7 @@ def found(*findings: JsonObject, before: list[JsonObject] | None = None) -> list
 def test_an_advisory_says_package_version_range_title_and_where_it_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (item,) = said(monkeypatch, Advisories(offered=True, known=(KNOWN,)))
+    (item,) = said(monkeypatch, Advisories(offered=True, known=(KNOWN,))).findings
     assert item["path"] == "minimist"
     assert item["message"] == (
         "Prototype pollution (critical). Here: 0.0.8. Affected: <0.2.1. "
@@ -63,10 +64,11 @@ def test_an_advisory_says_package_version_range_title_and_where_it_stands(
 def test_an_import_goes_on_where_nothing_is_offered(
     monkeypatch: pytest.MonkeyPatch, answer: Any
 ) -> None:
-    (item,) = said(monkeypatch, answer)
-    assert item["message"] == NOT_OFFERED == "The registry offers no advisories, so none are known."
-    (told,) = found(item)
-    assert (told["code"], told["severity"]) == ("advisories_unknown", "info")
+    told = said(monkeypatch, answer)
+    (note,) = told.notes
+    assert note["message"] == NOT_OFFERED == "The registry offers no advisories, so none are known."
+    assert (note["code"], note["severity"]) == ("advisories_unknown", "info")
+    assert told.findings == []
 
 
 @pytest.mark.parametrize(

@@ -148,7 +148,7 @@ def test_a_lock_names_each_package_with_its_versions(tmp_path):
         "zod@3.1.0",
         "zod@3.1.0_x@1.0.0",
     ]
-    (tmp_path / "deno.lock").write_text(json.dumps({"npm": dict.fromkeys(keys, {})}))
+    (tmp_path / "deno.lock").write_text(json.dumps({"npm": {key: {} for key in keys}}))
     assert locked_packages(tmp_path / "deno.lock") == {
         "@ai-sdk/gateway": ["2.0.0-beta.68"],
         "zod": ["4.6.7", "3.1.0"],
