@@ -22,6 +22,9 @@ from registry.models import Invocation, Tool
 from registry.models.invocation import Decision, Outcome
 
 LONGEST_TEXT = 200
+DECISIONS = [(each.value, each.label) for each in Decision if each != Decision.APPROVED]
+"""What a call can be filtered by; nobody is asked for an approval yet, so no call has one."""
+
 _NEVER = Q(pk=None)
 
 
