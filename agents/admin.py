@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
+from django.db.models import Prefetch
 from django.http import HttpRequest
 
-from agents.models import Agent, AgentTool, ApiToken, Credential
+from agents.models import Agent, AgentTool, ApiToken, Arm, ArmTool, Credential, Experiment
 from agents.selectors import agents_by_tool
 from registry.console.figures import count_agents_with
 
@@ -62,6 +63,49 @@ class AgentToolAdmin(OwnedAdmin):
     list_select_related = ("agent", "tool")
     search_fields = ("agent__name", "tool__wire_name")
     ordering = ("agent__name", "pk")
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+
+class ArmInline(admin.TabularInline[Arm, Experiment]):
+    """What is compared; tools are named with the version they are held to."""
+
+    model = Arm
+    fields = ("letter", "discovery_mode", "carried")
+    readonly_fields = fields
+    extra = 0
+    can_delete = False
+    ordering = ("letter",)
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
+        return False
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        links = ArmTool.objects.select_related("tool").order_by("tool__wire_name")
+        return super().get_queryset(request).prefetch_related(Prefetch("links", links))
+
+    @admin.display(description="Tools")
+    def carried(self, arm: Arm) -> str:
+        return ", ".join(map(_held, arm.links.all())) or "none"
+
+
+def _held(link: ArmTool) -> str:
+    pin = f" v{link.pinned_version}" if link.pinned_version else ""
+    return f"{link.tool.wire_name}{pin}"
+
+
+@admin.register(Experiment)
+class ExperimentAdmin(OwnedAdmin):
+    list_display = ("name", "agent", "state", "planned", "created_by", "started_at", "ended_at")
+    list_filter = ("state",)
+    list_select_related = ("agent", "created_by")
+    search_fields = ("name", "agent__name", "created_by__username")
+    inlines = (ArmInline,)
+    ordering = ("-created_at", "pk")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

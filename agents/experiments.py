@@ -21,6 +21,7 @@ from agents.models.agent import DiscoveryMode
 from agents.models.agent_tool import Approval
 from agents.models.experiment import FIXED_TOOLS, ExperimentState, Letter
 from agents.selectors import agents_visible_to
+from config.lib.changes import decided
 from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from registry.loading import load_specs
@@ -108,23 +109,24 @@ def experiment_create(
             "Add a tool to B, take one away, or let only one of them find tools.",
             problems=[{"path": "b", "message": "is the same as A"}],
         )
-    experiment = Experiment.objects.create(
-        agent=agent, name=name, share_b=share_b, planned=planned, created_by=by
-    )
-    for letter, plan in ((Letter.A, a), (Letter.B, b)):
-        _write_arm(experiment, letter, plan)
+    with decided(by, "Experiment drawn up"):
+        experiment = Experiment.objects.create(
+            agent=agent, name=name, share_b=share_b, planned=planned, created_by=by
+        )
+        for letter, plan in ((Letter.A, a), (Letter.B, b)):
+            _write_arm(experiment, letter, plan)
     return experiment
 
 
 @transaction.atomic
-def experiment_start(experiment: Experiment) -> None:
+def experiment_start(experiment: Experiment, *, by: User | None = None) -> None:
     """Let the lot decide on new conversations from now on; raise Conflict where it cannot."""
     locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
     if not locked.is_draft:
         raise Conflict("The experiment has been started already.", "Draw up another one.")
     locked.state, locked.started_at = ExperimentState.RUNNING, timezone.now()
     try:
-        with transaction.atomic():
+        with transaction.atomic(), decided(by, "Experiment started"):
             locked.save(update_fields=["state", "started_at"])
     except IntegrityError:
         raise Conflict(
@@ -133,22 +135,23 @@ def experiment_start(experiment: Experiment) -> None:
 
 
 @transaction.atomic
-def experiment_end(experiment: Experiment) -> None:
+def experiment_end(experiment: Experiment, *, by: User | None = None) -> None:
     """End a running experiment; its conversations go on with the agent's own tools."""
     locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
     if not locked.is_running:
         raise Conflict("The experiment does not run.", "Only one that runs can be ended.")
     locked.state, locked.ended_at = ExperimentState.ENDED, timezone.now()
-    locked.save(update_fields=["state", "ended_at"])
+    with decided(by, "Experiment ended"):
+        locked.save(update_fields=["state", "ended_at"])
 
 
 @transaction.atomic
-def experiment_delete(experiment: Experiment) -> None:
+def experiment_delete(experiment: Experiment, *, by: User | None = None) -> None:
     """Delete an experiment that does not run; the conversations stay."""
     locked = Experiment.objects.select_for_update().get(pk=experiment.pk)
     if locked.is_running:
         raise Conflict("The experiment runs.", "End it first.")
-    with pgtrigger.ignore(FIXED_TOOLS):
+    with pgtrigger.ignore(FIXED_TOOLS), decided(by, "Experiment deleted"):
         locked.delete()
 
 

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from uuid import UUID
 
 from django.db.models import Avg, BigIntegerField, Count, F, Max, Q, QuerySet, Sum
@@ -15,6 +16,9 @@ from chat.comparison import Compared, Sample, compare
 from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
+
+_UNPRICED = Q(cost=None, usage__has_key="input_tokens")
+"""Turns that used tokens of a model whose price is not known."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +71,8 @@ def rows_of(experiment: Experiment) -> Iterator[Row]:
         latency=Avg(F("finished_at") - F("created_at")),
         input_tokens=Sum(_tokens("usage__input_tokens")),
         output_tokens=Sum(_tokens("usage__output_tokens")),
+        spent=Sum("cost"),
+        unpriced=Count("pk", filter=_UNPRICED),
         began=Max("conversation__created_at"),
     )
     for found in grouped.order_by("began", "conversation_id").iterator():
@@ -81,7 +87,7 @@ def rows_of(experiment: Experiment) -> Iterator[Row]:
                 failed_calls=failed,
                 latency_ms=round(found["latency"].total_seconds() * 1000, 1),
                 tokens=found["input_tokens"] + found["output_tokens"],
-                cost=None,
+                cost=_cost(found["spent"], found["unpriced"]),
             ),
         )
 
@@ -105,6 +111,11 @@ def _calls_by_conversation(turns: QuerySet[Turn]) -> dict[UUID, tuple[int, int]]
     found: dict[UUID, tuple[int, int]] = defaultdict(lambda: (0, 0))
     found.update({conversation: (calls, failed) for conversation, calls, failed in counted})
     return found
+
+
+def _cost(total: Decimal | None, unpriced: int) -> float | None:
+    """Return what a conversation cost; a part of it that is not known makes all of it unknown."""
+    return None if total is None or unpriced else float(total)
 
 
 def _tokens(path: str) -> Coalesce:

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils.timezone import localdate
 
+from config.lib.changes import decided
 from config.lib.errors import InvalidInput, NotAllowed
 from config.lib.jsontext import clean_text
 from registry.deprecated import day_in_words, deprecation_notice, is_retired
@@ -63,7 +64,7 @@ def tool_deprecate(
     if successor is not None:
         _check_successor(stored, successor)
     stored.deprecated_on, stored.successor, stored.deprecation_note = on, successor, note
-    _save(stored, by, deprecation_notice(stored))
+    _save(stored, by, f"{deprecation_notice(stored)} {note}".strip())
     return stored
 
 
@@ -85,7 +86,8 @@ def _locked(tool: Tool, by: User) -> Tool:
 
 
 def _save(tool: Tool, by: User, told: str) -> None:
-    tool.save(update_fields=["deprecated_on", "successor", "deprecation_note", "updated_at"])
+    with decided(by, told):
+        tool.save(update_fields=["deprecated_on", "successor", "deprecation_note", "updated_at"])
     LogEntry.objects.log_actions(by.pk, [tool], CHANGE, change_message=told, single_object=True)
 
 

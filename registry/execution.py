@@ -138,11 +138,27 @@ def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> Jso
 
     It counts as a call: what is permitted here is started.
     """
-    standing = standing_of(spec.tool_id)
-    checked = _permitted(spec, arguments, context, standing)
-    if standing is not None:
-        require_within_limit(spec, context, standing)
+    standing, started = standing_of(spec.tool_id), time.monotonic()
+    try:
+        checked = _permitted(spec, arguments, context, standing)
+        if standing is not None:
+            require_within_limit(spec, context, standing)
+    except ToolError as error:
+        _record_refusal(spec, arguments, context, error, time.monotonic() - started)
+        raise
     return checked
+
+
+def _record_refusal(
+    spec: ToolSpec, arguments: JsonValue, context: CallContext, error: ToolError, seconds: float
+) -> None:
+    """Record a call that was not started in the background, as `invoke` records it."""
+    masker = Masker(context.given.values())
+    told, _ = _told(naming_keys(error, spec), spec, masker, None)
+    metrics.call_ended(spec.kind, told.code, seconds)
+    if _is_recorded(spec, context, told):
+        duration_ms = round(seconds * 1000)
+        _record(uuid4(), spec, arguments, context, masker, None, told, duration_ms, None)
 
 
 def _permitted(

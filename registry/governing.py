@@ -7,6 +7,7 @@ from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from config.lib.changes import decided
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject
 from registry.models import Tool
@@ -71,9 +72,10 @@ def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
         return row
     for name in changed:
         setattr(row, name, getattr(wanted, name))
-    row.save(update_fields=[*changed, "updated_at"])
-    if {"required_scopes", "timeout_seconds"} & set(changed):
-        tool_publish(row, author=by, reason=f"Governed: {reason}"[:200])
+    with decided(by, reason):
+        row.save(update_fields=[*changed, "updated_at"])
+        if {"required_scopes", "timeout_seconds"} & set(changed):
+            tool_publish(row, author=by, reason=f"Governed: {reason}"[:200])
     told = "; ".join(f"{WORDS[name]}: {_told(row, name)}" for name in changed)
     LogEntry.objects.log_actions(
         by.pk, [row], CHANGE, change_message=f"{told}. {reason}", single_object=True

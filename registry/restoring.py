@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Q
 
+from config.lib.changes import decided
 from config.lib.errors import Conflict, NotAllowed, NotFound
 from config.lib.types import JsonObject
 from registry.authoring import author_for
@@ -75,17 +76,15 @@ def version_restore(tool: Tool, number: int, *, user: User, reason: str = "") ->
     if goes_with_package(tool):
         return _package_restore(version, by=user, reason=told)
     snapshot = version.snapshot
-    return author_for(tool.kind).update(
-        user,
-        tool,
-        {
-            "name": snapshot["title"],
-            "description": snapshot["description"],
-            "definition": snapshot["definition"],
-            "inputSchema": snapshot["input_schema"],
-            "reason": told,
-        },
-    )
+    data = {
+        "name": snapshot["title"],
+        "description": snapshot["description"],
+        "definition": snapshot["definition"],
+        "inputSchema": snapshot["input_schema"],
+        "reason": told,
+    }
+    with decided(user, told):
+        return author_for(tool.kind).update(user, tool, data)
 
 
 def package_then(version: ToolVersion) -> PackageThen:
@@ -146,8 +145,8 @@ def _is_vouched(version: ToolVersion) -> bool:
 def _values(package: Package, said: JsonObject) -> JsonObject:
     """Return the fields of the row as they were; what was decided about it here stays."""
     values = {name: said.get(name) or type(getattr(package, name))() for name in _PINNED}
-    decided = {name: package.settings[name] for name in GOVERNED if name in package.settings}
-    values["settings"] = {**(said.get("settings") or {}), **decided}
+    kept = {name: package.settings[name] for name in GOVERNED if name in package.settings}
+    values["settings"] = {**(said.get("settings") or {}), **kept}
     return {**_declared(package, said["artifact"]), **values}
 
 
@@ -167,7 +166,7 @@ def _package_restore(version: ToolVersion, *, by: User, reason: str) -> Tool:
         raise NotAllowed("Only a reviewer takes a package back.", "Ask a reviewer.")
     then = package_then(version)
     wrong = _loaded(then, version.tool.export_name)
-    with transaction.atomic():
+    with transaction.atomic(), decided(by, reason):
         _put_back(then, wrong, by, reason)
     return Tool.objects.select_related("package", "owner", "team").get(pk=version.tool_id)
 

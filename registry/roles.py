@@ -15,7 +15,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from config.lib.changes import changing
+from config.lib.changes import changing, decided
 
 
 class Role(StrEnum):
@@ -38,8 +38,20 @@ _READ = (
     "registry.view_retentionpolicy",
     "registry.view_syncfeed",
     "registry.view_syncrun",
+    "registry.view_syncentry",
+    "registry.view_upload",
+    "registry.view_healthchange",
+    "registry.view_toolusage",
+    "registry.view_toolusageday",
+    "registry.view_personusageday",
+    "registry.view_siteusage",
+    "registry.view_errorusage",
     "agents.view_agent",
     "agents.view_agenttool",
+    "agents.view_experiment",
+    "agents.view_arm",
+    "agents.view_armtool",
+    "agents.view_modelusage",
     "auth.view_user",
     "auth.view_group",
 )
@@ -53,7 +65,6 @@ PERMISSIONS: Mapping[Role, tuple[str, ...]] = {
         "registry.change_retentionpolicy",
         "registry.add_syncfeed",
         "registry.change_syncfeed",
-        "registry.delete_syncfeed",
     ),
     Role.AUDITOR: _READ,
     Role.OWNER: (),  # what every person may do with what is their own needs no permission
@@ -99,12 +110,17 @@ def role_of(user: User) -> Role | None:
 
 
 @transaction.atomic
-def role_give(user: User, role: Role) -> None:
+def role_give(user: User, role: Role, *, by: User | None = None, reason: str = "") -> None:
     """Give a person this role in place of the one they have.
 
     Only people with a role in governance may enter the admin. A superuser, who may do all, keeps
     that way in.
     """
+    with decided(by, reason or f"Given the role {role.value}"):
+        _give(user, role)
+
+
+def _give(user: User, role: Role) -> None:
     locked = User.objects.select_for_update().get(pk=user.pk)
     roles = Q(name__in=[each.value for each in Role])
     locked.groups.remove(*locked.groups.filter(roles).exclude(name=role.value))

@@ -11,7 +11,7 @@ from django.db import transaction
 from django.db.models import F, Func, QuerySet
 from django.utils import timezone
 
-from config.lib.changes import changing
+from config.lib.changes import changing, decided
 from config.lib.errors import InvalidInput, NotAllowed
 from config.lib.host_patterns import parse_host_pattern
 from config.lib.jsontext import clean_text
@@ -108,10 +108,11 @@ def tool_review(
     stored = Tool.objects.select_for_update().get(pk=tool.pk)
     proposals = Proposal.objects.filter(tool=tool, state=ProposalState.OPEN)
     tool.review_status = status
-    tool.save(update_fields=["review_status", "updated_at"])
-    _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
-    if _approved(tool):
-        _vouch(Tool.objects.filter(pk=tool.pk))
+    with decided(by, reason):
+        tool.save(update_fields=["review_status", "updated_at"])
+        _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
+        if _approved(tool):
+            _vouch(Tool.objects.filter(pk=tool.pk))
 
 
 @transaction.atomic
@@ -126,10 +127,11 @@ def package_review(
     stored = Package.objects.select_for_update().get(pk=package.pk)
     proposals = Proposal.objects.filter(package=package, state=ProposalState.OPEN)
     package.review_status = status
-    package.save(update_fields=["review_status", "updated_at"])
-    _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
-    if status == ReviewStatus.APPROVED:
-        _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
+    with decided(by, reason):
+        package.save(update_fields=["review_status", "updated_at"])
+        _decide_along(proposals, ReviewStatus(stored.review_status), status, by, reason)
+        if status == ReviewStatus.APPROVED:
+            _vouch(Tool.objects.filter(package=package, review_status=ReviewStatus.APPROVED))
     if status in BLOCKED and package.artifact:
         transaction.on_commit(partial(artifact_forget, package.artifact))
 
@@ -218,7 +220,7 @@ def package_allow_hosts(
             "Only a reviewer decides which hosts a package may reach.", "Ask a reviewer."
         )
     before, package.allowed_hosts = package.allowed_hosts, checked_hosts(hosts)
-    with changing(reason=reason):
+    with decided(by, reason):
         package.save(update_fields=["allowed_hosts", "updated_at"])
     told = f"Network: {_listed(package.allowed_hosts)} (before: {_listed(before)})."
     LogEntry.objects.log_actions(

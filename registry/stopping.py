@@ -12,6 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
+from config.lib.changes import decided
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from config.lib.jsontext import clean_text
 from registry.models import Package, Tool
@@ -55,7 +56,8 @@ def _stop(item: Stopped, permission: str, by: User | None, reason: str) -> Stopp
             f"{row.stopped_reason}",
             "Nothing was changed. Resume it first to give another reason.",
         )
-    _write(item, row, by, f"Stopped: {reason}", stopped_reason=reason, stopped_by=by)
+    with decided(by, reason):
+        _write(item, row, by, f"Stopped: {reason}", stopped_reason=reason, stopped_by=by)
     artifact = row.artifact if isinstance(row, Package) else ""
     if artifact:
         transaction.on_commit(partial(artifact_forget, artifact))
@@ -68,7 +70,8 @@ def _resume(item: Stopped, permission: str, by: User | None, reason: str) -> Sto
     row = _locked(item)
     if row.stopped_at is None:
         raise Conflict(f"{_name(row)} is not stopped.", "There is nothing to resume.")
-    _write(item, row, by, f"Resumed: {reason}", stopped_reason="", stopped_by=None)
+    with decided(by, reason):
+        _write(item, row, by, f"Resumed: {reason}", stopped_reason="", stopped_by=None)
     return item
 
 

@@ -8,9 +8,17 @@ from django.db import models
 from django.db.models import Q
 
 from agents.models.agent import Agent, DiscoveryMode
+from registry.models.audit_triggers import audited
 
 FIXED_TOOLS = "agents.ArmTool:arm_tool_fixed_once_started"
 """The trigger that is passed by when an experiment is deleted as a whole."""
+
+
+_OF_ARM = (
+    "(SELECT {what} FROM agents_arm a JOIN agents_experiment e ON e.id = a.experiment_id"
+    " WHERE a.id = item.arm_id)"
+)
+_TOOL = "(SELECT wire_name FROM registry_tool WHERE id = item.tool_id)"
 
 
 class ExperimentState(models.TextChoices):
@@ -92,6 +100,13 @@ class Experiment(models.Model):
                     " IS DISTINCT FROM (NEW.share_b, NEW.planned, NEW.started_at)"
                 ),
             ),
+            *audited(
+                "experiment",
+                *("agent", "name", "state", "share_b", "planned", "created_by"),
+                *("started_at", "ended_at"),
+                label="item.name",
+                subject=("'agents.agent'", "item.agent_id"),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -136,7 +151,18 @@ class Arm(models.Model):
                     END IF;
                     RETURN NEW;
                     """,
-            )
+            ),
+            *audited(
+                "arm",
+                *("experiment", "letter", "discovery_mode"),
+                label="(SELECT name FROM agents_experiment WHERE id = item.experiment_id)"
+                " || ' ' || item.letter",
+                subject=(
+                    "'agents.agent'",
+                    "coalesce((SELECT agent_id::text FROM agents_experiment"
+                    " WHERE id = item.experiment_id), '')",
+                ),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -170,7 +196,16 @@ class ArmTool(models.Model):
                     END IF;
                     RETURN COALESCE(NEW, OLD);
                     """,
-            )
+            ),
+            *audited(
+                "arm_tool",
+                *("arm", "tool", "pinned_version"),
+                label=_OF_ARM.format(what="e.name || ' ' || a.letter") + " || ' → ' || " + _TOOL,
+                subject=(
+                    "'agents.agent'",
+                    "coalesce(" + _OF_ARM.format(what="e.agent_id::text") + ", '')",
+                ),
+            ),
         ]
 
     def __str__(self) -> str:

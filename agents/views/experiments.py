@@ -51,7 +51,7 @@ def experiment_create(request: SignedInRequest, slug: str) -> HttpResponse:
 def experiment_start(request: SignedInRequest, slug: str, experiment_id: UUID) -> HttpResponse:
     """Start an experiment."""
     experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-    experiments.experiment_start(experiment)
+    experiments.experiment_start(experiment, by=request.user)
     messages.success(request, "It runs. New conversations get one of the two toolsets.")
     return redirect("experiments:detail", slug, experiment_id)
 
@@ -61,7 +61,7 @@ def experiment_start(request: SignedInRequest, slug: str, experiment_id: UUID) -
 def experiment_end(request: SignedInRequest, slug: str, experiment_id: UUID) -> HttpResponse:
     """End an experiment."""
     experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-    experiments.experiment_end(experiment)
+    experiments.experiment_end(experiment, by=request.user)
     messages.success(request, "It has ended. The agent uses its own tools again.")
     return redirect("experiments:detail", slug, experiment_id)
 
@@ -71,7 +71,7 @@ def experiment_end(request: SignedInRequest, slug: str, experiment_id: UUID) -> 
 def experiment_delete(request: SignedInRequest, slug: str, experiment_id: UUID) -> HttpResponse:
     """Delete an experiment that does not run."""
     experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-    experiments.experiment_delete(experiment)
+    experiments.experiment_delete(experiment, by=request.user)
     messages.success(request, f"“{experiment.name}” is deleted; its conversations stay.")
     return redirect("agents:experiment_list", slug)
 

@@ -75,7 +75,7 @@ class ExperimentView(APIView):
     def delete(self, request: SignedInApiRequest, slug: str, experiment_id: UUID) -> Response:
         """Delete an experiment that does not run; its conversations stay."""
         experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-        experiments.experiment_delete(experiment)
+        experiments.experiment_delete(experiment, by=request.user)
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
@@ -89,7 +89,7 @@ class ExperimentStartView(APIView):
     def post(self, request: SignedInApiRequest, slug: str, experiment_id: UUID) -> Response:
         """Let the lot decide on the agent's new conversations from now on."""
         experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-        experiments.experiment_start(experiment)
+        experiments.experiment_start(experiment, by=request.user)
         return _told(request, slug, experiment_id)
 
 
@@ -103,7 +103,7 @@ class ExperimentEndView(APIView):
     def post(self, request: SignedInApiRequest, slug: str, experiment_id: UUID) -> Response:
         """End an experiment; its conversations go on with the agent's own tools."""
         experiment = experiments.experiment_owned_by(request.user, slug, experiment_id)
-        experiments.experiment_end(experiment)
+        experiments.experiment_end(experiment, by=request.user)
         return _told(request, slug, experiment_id)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 from uuid import uuid4
 
 from django.db.backends.base.base import BaseDatabaseWrapper
@@ -31,6 +31,15 @@ _TOLD = "_outfitter_told"
 
 Actor = tuple[int | None, str]
 """The id and the name of a person; no id and an empty name: nobody is known."""
+
+
+class Person(Protocol):
+    """Somebody with an account."""
+
+    pk: Any
+
+    def get_username(self) -> str:
+        """Return the name they sign in with."""
 
 
 def nobody() -> Actor:
@@ -93,6 +102,20 @@ def changing(**facts: Any) -> Iterator[Change]:
         yield change
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def decided(by: Person | None, reason: str = "") -> Iterator[Change]:
+    """Tell what is written inside as this person's decision, and why.
+
+    Without a person whoever holds already stays the actor, as at the command line.
+    """
+    facts: dict[str, Any] = {"reason": reason.strip()}
+    if by is not None:
+        actor: Actor = (by.pk, by.get_username())
+        facts["actor"] = lambda: actor
+    with changing(**facts) as change:
+        yield change
 
 
 def headers_of(change: Change | None) -> JsonObject:

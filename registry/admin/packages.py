@@ -148,4 +148,5 @@ class PackageAdmin(Reviewed):
     def save_model(self, request: HttpRequest, obj: Any, form: Any, change: bool) -> None:
         if "allowed_hosts" in form.changed_data and isinstance(request.user, User):
             obj.allowed_hosts = form.initial["allowed_hosts"]
-            package_allow_hosts(obj, form.cleaned_data["allowed_hosts"], by=request.user)
+            hosts = form.cleaned_data["allowed_hosts"]
+            package_allow_hosts(obj, hosts, by=request.user, reason="Set in the admin.")

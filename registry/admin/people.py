@@ -1,7 +1,7 @@
 """Give people roles, on Django's own page of people."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
@@ -17,7 +17,7 @@ def _giving(role: Role) -> Callable[[Any, HttpRequest, QuerySet[User]], None]:
     def give(self: Any, request: HttpRequest, chosen: QuerySet[User]) -> None:
         people = list(chosen)
         for person in people:
-            role_give(person, role)
+            role_give(person, role, by=cast(User, request.user))
             self.log_change(request, person, f"Role: {role}")
         names = ", ".join(person.username for person in people[:10])
         self.message_user(request, f"Now {role}: {names}.", messages.SUCCESS)

@@ -1,14 +1,15 @@
 """Read what was recorded: versions, calls and imports."""
 
-from typing import cast
+from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
 from registry.admin.base import CappedPaginator, ReadOnly
-from registry.audit.calls import for_reader
-from registry.models import ImportJob, Invocation, ToolVersion
+from registry.audit.calls import DECISIONS, for_reader
+from registry.models import ImportJob, Invocation, ToolVersion, Upload
 
 
 @admin.register(ToolVersion)
@@ -19,10 +20,25 @@ class ToolVersionAdmin(ReadOnly, admin.ModelAdmin[ToolVersion]):
     ordering = ("-created_at", "pk")
 
 
+class DecisionFilter(admin.SimpleListFilter):
+    """Tells calls by what became of the request to make them."""
+
+    title = "decision"
+    parameter_name = "decision"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, str]]:
+        return DECISIONS
+
+    def queryset(
+        self, request: HttpRequest, queryset: QuerySet[Invocation]
+    ) -> QuerySet[Invocation]:
+        return queryset.filter(decision=self.value()) if self.value() else queryset
+
+
 @admin.register(Invocation)
 class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
     list_display = ("created_at", "tool", "user", "caller", "outcome", "decision", "duration_ms")
-    list_filter = ("outcome", "caller", "decision")
+    list_filter = ("outcome", "caller", DecisionFilter)
     list_select_related = ("tool", "user")
     fields = (
         *("created_at", "tool", "tool_version", "caller", "user", "agent_id", "turn_id", "run_id"),
@@ -49,3 +65,17 @@ class ImportJobAdmin(ReadOnly, admin.ModelAdmin[ImportJob]):
     list_select_related = ("requested_by",)
     search_fields = ("name", "requested_by__username")
     ordering = ("-created_at", "pk")
+
+
+@admin.register(Upload)
+class UploadAdmin(ReadOnly, admin.ModelAdmin[Upload]):
+    """Whose module it is and what it is known by; its files are code and stay with the sandbox."""
+
+    list_display = ("name", "filename", "size", "added_by", "created_at")
+    list_select_related = ("added_by",)
+    search_fields = ("name", "=digest")
+    fields = ("name", "filename", "digest", "size", "added_by", "created_at")
+    ordering = ("-created_at", "pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Upload]:
+        return super().get_queryset(request).defer("files")

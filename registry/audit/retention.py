@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from config.lib.changes import changing, current_change
+from config.lib.changes import current_change, decided
 from config.lib.errors import InvalidInput, NotAllowed
 from registry.models import AuditEvent, RetentionPolicy
 from registry.models.audit_event import AUDIT_FLOOR_DAYS, Operation, Source
@@ -77,7 +77,7 @@ def policy_set(
     require_days(Records(policy.records), keep_days)
     if not reason.strip():
         raise InvalidInput("A change of retention needs a reason.", "Say why; it is audited.")
-    with changing(reason=reason.strip()):
+    with decided(by, reason):
         policy.keep_days, policy.reason = keep_days, reason.strip()[:500]
         policy.save(update_fields=["keep_days", "reason"])
     return policy

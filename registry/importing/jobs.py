@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.utils.module_loading import import_string
 from kombu.exceptions import OperationalError
 
+from config.lib.changes import decided
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
@@ -154,8 +155,10 @@ def import_run(job_id: UUID, *, told: Stage = ignore_stage) -> ImportJob | None:
         _tell(job, text)
         told(text)
 
+    why = "Sync" if job.cause == JobCause.SYNC else "Import"
     try:
-        imported = import_string(IMPORTERS[Ecosystem(job.ecosystem)])(job, stage)
+        with decided(job.requested_by, f"{why} of {job}"):
+            imported = import_string(IMPORTERS[Ecosystem(job.ecosystem)])(job, stage)
     except DomainError as error:
         _end(job, error=error)
     except Exception as error:  # the boundary of a job: whatever happens, the job must end

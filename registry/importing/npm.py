@@ -10,6 +10,7 @@ from django.db import transaction
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.importing.access import require_may_change
+from registry.importing.advised import Advised, advised_of
 from registry.importing.described import described_tool
 from registry.importing.errors import CannotBind, NoTools
 from registry.importing.matching import Match, match_tools
@@ -60,8 +61,10 @@ def npm_import(
     artifact = sandbox().build(ecosystem=Ecosystem.NPM, name=name, version=version or None)
     stage(f"Reading the exports of {artifact.name}@{artifact.version} in the sandbox")
     description = _nameable(sandbox().describe(artifact=artifact.artifact))
+    stage(f"Asking what is known against {artifact.name}@{artifact.version}")
+    advised = advised_of(artifact.artifact)
     stage(f"Saving {artifact.name}@{artifact.version}")
-    return _save(artifact, description, user, cause=cause)
+    return _save(artifact, description, user, advised=advised, cause=cause)
 
 
 def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None) -> Imported:
@@ -84,7 +87,10 @@ def npm_bind(package: Package, bindings: Mapping[str, str], *, user: User | None
         size_bytes=0,
     )
     told = ", ".join(f"“{name}” is the export “{export}”" for name, export in bindings.items())
-    return _save(artifact, description, user, bindings=bindings, reason=f"Bound: {told}")
+    advised = advised_of(artifact.artifact)
+    return _save(
+        artifact, description, user, advised=advised, bindings=bindings, reason=f"Bound: {told}"
+    )
 
 
 def _check_bindings(
@@ -136,6 +142,7 @@ def _save(
     description: Description,
     user: User | None,
     *,
+    advised: Advised,
     bindings: Mapping[str, str] | None = None,
     cause: Cause = Cause.IMPORT,
     reason: str = "",
@@ -143,13 +150,17 @@ def _save(
     package, made = locked_package(
         ecosystem=Ecosystem.NPM, name=artifact.name, defaults={"added_by": user}
     )
-    found = _found(package, artifact, description, bindings or {})
+    found = _found(package, artifact, description, bindings or {}, advised)
     report = package_bring(package, found, made=made, user=user, cause=cause, reason=reason)
     return Imported(package=package, report=report)
 
 
 def _found(
-    package: Package, artifact: Artifact, description: Description, bindings: Mapping[str, str]
+    package: Package,
+    artifact: Artifact,
+    description: Description,
+    bindings: Mapping[str, str],
+    advised: Advised,
 ) -> FoundPackage:
     manifest = read_manifest(artifact.manifest)
     settings = package_as_proposed(package).settings
@@ -163,6 +174,7 @@ def _found(
         *_findings(manifest, description, matches),
         *unseen_findings(description.tools),
         *suggestions(description.env, env),
+        *advised.findings,
     ]
     values = {
         "version": artifact.version,
@@ -179,7 +191,7 @@ def _found(
     }
     proposed = package_with(package, values)
     tools = [_found_tool(match, proposed, description) for match in matches]
-    return FoundPackage(values=values, tools=tools)
+    return FoundPackage(values=values, tools=tools, notes=advised.notes)
 
 
 def _found_tool(match: Match, proposed: Package, description: Description) -> FoundTool:

@@ -8,6 +8,7 @@ the command line, who applies it.
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from config.lib.changes import decided
 from config.lib.types import JsonObject
 from registry.importing.access import require_may_change
 from registry.models import Package, Proposal, Tool
@@ -48,11 +49,12 @@ def package_bring(
             package.added_by = user
             package.save(update_fields=["added_by", "updated_at"])
     applies = user is None and cause in (Cause.IMPORT, Cause.EDIT)
-    if package.review_status == ReviewStatus.APPROVED and not made and not applies:
-        proposal = package_propose(package, found, by=user, cause=cause, reason=reason)
-        if proposal is not None:
-            return _proposed(package, found, proposal)
-    return _write(package, found, user, cause, reason)
+    with decided(user, reason):
+        if package.review_status == ReviewStatus.APPROVED and not made and not applies:
+            proposal = package_propose(package, found, by=user, cause=cause, reason=reason)
+            if proposal is not None:
+                return _proposed(package, found, proposal)
+        return _write(package, found, user, cause, reason)
 
 
 def _write(
@@ -67,7 +69,7 @@ def _write(
     for gone in tools_retire(package, keep={tool.export for tool in found.tools}):
         report.append(report_entry(gone, "removed", _why_gone(gone, package, found)))
     if package.review_status != ReviewStatus.APPROVED:
-        package_announce(package, by=user, cause=cause)
+        package_announce(package, by=user, cause=cause, notes=found.notes)
     elif waiting := proposal_open_of(package):
         proposal_supersede(waiting)
     return report

@@ -43,7 +43,8 @@ class ImportCommand(BaseCommand):
         for finding in package.findings:
             self.stdout.write(f"  {finding['code']}: {finding['path']}: {finding['message']}")
         if options["approve"]:
-            package_review(package, status=ReviewStatus.APPROVED)
+            told = "Approved with its import at the command line"
+            package_review(package, status=ReviewStatus.APPROVED, reason=told)
         elif package.review_status == ReviewStatus.APPROVED:
             self.stdout.write("  You are the operator: what changed was applied without a review.")
         status = package.get_review_status_display().lower()

@@ -3,6 +3,8 @@
 from django.conf import settings as configuration
 from django.db import models
 
+from registry.models.audit_triggers import audited
+
 
 class Upload(models.Model):
     """The files of one module, once, under the digest of their names and contents.
@@ -26,6 +28,11 @@ class Upload(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["name", "-created_at"], name="upload_name")]
+        triggers = audited(
+            "upload",
+            *("digest", "name", "filename", "size", "added_by"),  # never the files
+            label="item.name || ' ' || left(item.digest, 12)",
+        )
 
     def __str__(self) -> str:
         return f"{self.name} ({self.digest[:12]})"

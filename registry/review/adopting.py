@@ -55,7 +55,7 @@ def package_adopt(package: Package, proposal: Proposal, *, by: User) -> None:
             setattr(package, name, after[name])
     package.review_status = ReviewStatus.APPROVED
     package.save()
-    _allow_hosts(package, before, after, by)
+    _allow_hosts(package, proposal, by)
     ids = [UUID(entry["tool"]) for entry in proposal.versions]
     tools = {str(tool.pk): tool for tool in Tool.objects.filter(pk__in=ids)}
     for entry in proposal.versions:
@@ -66,14 +66,15 @@ def package_adopt(package: Package, proposal: Proposal, *, by: User) -> None:
         tool_delete(tool)
 
 
-def _allow_hosts(package: Package, before: JsonObject, after: JsonObject, by: User) -> None:
+def _allow_hosts(package: Package, proposal: Proposal, by: User) -> None:
     """Allow the hosts that are proposed; what was decided about others meanwhile stays."""
-    proposed: list[str] = after.get("allowed_hosts", [])
-    known: list[str] = before.get("allowed_hosts", proposed)
+    proposed: list[str] = proposal.after.get("allowed_hosts", [])
+    known: list[str] = proposal.before.get("allowed_hosts", proposed)
     new = [host for host in proposed if host not in known]
     if new:
         hosts = list(dict.fromkeys([*package.allowed_hosts, *new]))
-        package_allow_hosts(package, hosts, by=by, reason="Approved with what was proposed.")
+        why = proposal.decision_reason or "Approved with what was proposed."
+        package_allow_hosts(package, hosts, by=by, reason=why)
 
 
 def tool_adopt(tool: Tool, entry: JsonObject, *, by: User) -> None:

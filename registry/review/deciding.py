@@ -5,6 +5,7 @@ from collections.abc import Collection
 from django.contrib.auth.models import User
 from django.db import IntegrityError, transaction
 
+from config.lib.changes import decided
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
@@ -32,9 +33,9 @@ def proposal_approve(
         raise FindingsBlock(
             f"The scans found {', '.join(lacking)} in what is proposed.", codes=lacking
         )
-    proposal_close(proposal, ProposalState.APPROVED, by=by, reason=reason)
     try:
-        with transaction.atomic():
+        with transaction.atomic(), decided(by, reason):
+            proposal_close(proposal, ProposalState.APPROVED, by=by, reason=reason)
             _adopt(proposal, by)
     except IntegrityError:
         raise Conflict(
@@ -79,6 +80,12 @@ def _refuse(proposal: Proposal, state: ProposalState, by: User, reason: str) -> 
     proposal = _locked(proposal, by)
     if not reason.strip():
         raise InvalidInput("Say why; whoever proposed it reads this.", "Send a reason.")
+    with decided(by, reason):
+        _close_refused(proposal, state, by, reason)
+    return proposal
+
+
+def _close_refused(proposal: Proposal, state: ProposalState, by: User, reason: str) -> None:
     proposal_close(proposal, state, by=by, reason=reason)
     status = ReviewStatus(state.value)
     if proposal.package is not None and proposal.package.review_status != ReviewStatus.APPROVED:
@@ -87,7 +94,6 @@ def _refuse(proposal: Proposal, state: ProposalState, by: User, reason: str) -> 
         tool_review(proposal.tool, status=status)
     else:
         proposal_block(proposal)
-    return proposal
 
 
 def _locked(proposal: Proposal, by: User) -> Proposal:

@@ -10,6 +10,7 @@ from copy import copy
 from django.contrib.auth.models import Group, User
 from django.db import IntegrityError, transaction
 
+from config.lib.changes import decided
 from config.lib.errors import Conflict
 from config.lib.jsontext import storable
 from config.lib.numbers import whole_number
@@ -50,7 +51,7 @@ def tool_write(
     Returns the tool as it is for its owner. Raises Conflict where the name is taken.
     """
     told = told_reason(reason)
-    with transaction.atomic():
+    with transaction.atomic(), decided(author, told):
         row = Tool.objects.select_for_update().get(pk=tool.pk) if tool.version else tool
         written = copy(row)
         written.title, written.description = name, description

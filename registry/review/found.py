@@ -54,13 +54,14 @@ class FoundPackage:
     """A whole package: `values` are some of `PACKAGE_FIELDS`, `tools` all that it has now.
 
     `gone` is export → why a tool that is here is not among them any more; what it does not name
-    is told as `otherwise_gone`.
+    is told as `otherwise_gone`. `notes` are findings of this one look, beside those of the scans.
     """
 
     values: JsonObject
     tools: Sequence[FoundTool]
     gone: Mapping[str, str] = field(default_factory=dict)
     otherwise_gone: str = ""
+    notes: Sequence[JsonObject] = ()
 
 
 def as_it_is(tool: Tool) -> FoundTool:

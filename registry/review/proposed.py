@@ -2,6 +2,7 @@
 
 from registry.models import Package, Proposal, Tool, ToolVersion
 from registry.models.package import ReviewStatus
+from registry.review.advisories import UNKNOWN
 from registry.review.found import FoundPackage, FoundTool, as_it_is, package_values, package_with
 from registry.review.selectors import open_proposal_of
 from registry.specs import TOOL_FIELDS
@@ -32,7 +33,8 @@ def found_as_proposed(package: Package) -> FoundPackage:
             found.append(_found(tool, version, entry.get("error"), "error" in entry))
         elif str(tool.pk) not in proposal.removed:
             found.append(as_it_is(tool))
-    return FoundPackage(values=proposal.after, tools=found)
+    notes = [item for item in proposal.findings if item["code"] == UNKNOWN]
+    return FoundPackage(values=proposal.after, tools=found, notes=notes)
 
 
 def _found(tool: Tool, version: ToolVersion, error: object, is_checked: bool) -> FoundTool:

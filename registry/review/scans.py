@@ -3,9 +3,10 @@
 `scan` is pure: the same proposal always has the same findings.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from config.lib.types import JsonObject, JsonValue
+from registry.review.advisories import advisory_findings
 from registry.review.changes import change_findings
 from registry.review.cues import BLOCK, INFO, WARN
 from registry.review.names import name_findings
@@ -30,12 +31,17 @@ def scan(
     A finding is `{code, path, message, severity: block|warn|info, introduced}`. What was approved
     already is not introduced, and never blocks.
     """
-    known = {_identity(item) for item in text_findings(before)}
-    found = [_known(item) if _identity(item) in known else item for item in text_findings(after)]
+    known = {_identity(item) for item in _said(before)}
+    found = [_known(item) if _identity(item) in known else item for item in _said(after)]
     found += name_findings(before, after, taken or {})
     found += change_findings(before, after)
     unique = {_identity(item): item for item in found}.values()
     return _bounded(sorted(unique, key=_gravest_first))
+
+
+def _said(state: Mapping[str, JsonValue]) -> Iterator[JsonObject]:
+    yield from text_findings(state)
+    yield from advisory_findings(state)
 
 
 def blocking(findings: Iterable[Mapping[str, JsonValue]]) -> list[Mapping[str, JsonValue]]:

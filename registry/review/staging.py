@@ -1,11 +1,13 @@
 """Put what would change beside what is live, for a reviewer to decide on."""
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db import transaction
 
+from config.lib.changes import decided
 from config.lib.types import JsonObject
 from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
@@ -57,6 +59,14 @@ def package_propose(
     before (a reviewer's own import opens it again); None where nothing that was approved would
     change. The caller holds the lock on the package.
     """
+    told = (reason or f"Proposed {package_with(package, found.values)}")[:200]
+    with decided(by, told):
+        return _propose(package, found, by, cause, told)
+
+
+def _propose(
+    package: Package, found: FoundPackage, by: User | None, cause: Cause, reason: str
+) -> Proposal | None:
     proposed = package_with(package, found.values)
     known = tools_by_export(package)
     drafts = [_draft(tool, known, proposed) for tool in found.tools]
@@ -81,7 +91,6 @@ def package_propose(
     for tool in living:  # proposed before, and found no more
         if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
             tool_delete(tool)
-    told = (reason or f"Proposed {proposed}")[:200]
     changed = [draft for draft in drafts if _changes(draft, package)]
     return Proposal.objects.create(
         package=package,
@@ -89,15 +98,20 @@ def package_propose(
         digest=digest,
         before=package_values(package),
         after=package_values(proposed),
-        versions=[_stage(draft, proposed, by, told) for draft in changed],
+        versions=[_stage(draft, proposed, by, reason) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
-        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
+        findings=[
+            *_scanned(package, live, proposed, [draft.row for draft in drafts]),
+            *found.notes,
+        ],
         opened_by=by,
     )
 
 
 @transaction.atomic
-def package_announce(package: Package, *, by: User | None, cause: Cause) -> Proposal | None:
+def package_announce(
+    package: Package, *, by: User | None, cause: Cause, notes: Sequence[JsonObject] = ()
+) -> Proposal | None:
     """Open the review of a package that is not approved: its rows are what is proposed.
 
     Returns None where just this was rejected or quarantined. The caller holds the lock.
@@ -117,7 +131,7 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         digest=digest,
         after=package_values(package),
         versions=[_entry(tool, tool.version, None) for tool in tools],
-        findings=_scanned(None, [], package, tools),
+        findings=[*_scanned(None, [], package, tools), *notes],
         opened_by=by,
     )
 

@@ -24,6 +24,8 @@ from registry.errors import (
 )
 from registry.sandbox.contract import (
     DAY_SECONDS,
+    Advisories,
+    Advisory,
     Artifact,
     CallOutput,
     Cancel,
@@ -58,6 +60,7 @@ STATUS_SECONDS = 5
 COLLECT_SECONDS = 300
 BUILD_SECONDS = 900
 SEARCH_SECONDS = 60
+ADVISORY_SECONDS = 20
 DESCRIBE_SECONDS = 400
 CALL_OVERHEAD_SECONDS = 200
 # After asking for a cancel: how long to wait for the word that the process is dead.
@@ -100,6 +103,15 @@ class LocalSandbox:
         return NewestVersion(
             newest=RegistryVersion(**found["newest"]), current=RegistryVersion(**found["current"])
         )
+
+    def advisories(self, *, artifact: str) -> Advisories:
+        """Ask what is known against a built package; see `Sandbox.advisories`."""
+        found = self._ask("advisories", {"artifact": artifact}, seconds=ADVISORY_SECONDS)
+        known = (
+            Advisory(**{**item, "versions": tuple(item["versions"])})
+            for item in found["advisories"]
+        )
+        return Advisories(offered=found["offered"], known=tuple(known))
 
     def describe(
         self,

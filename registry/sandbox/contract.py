@@ -169,6 +169,30 @@ class NewestVersion:
     current: RegistryVersion
 
 
+@dataclass(frozen=True, slots=True)
+class Advisory:
+    """A weakness that a registry knows of one package among those that were installed.
+
+    `severity` is critical, high, moderate, low or info; `range` are the versions it is in.
+    """
+
+    package: str
+    versions: tuple[str, ...]
+    severity: str
+    title: str
+    range: str
+    id: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advisories:
+    """What registries know of an artifact; `offered` is false where one of them did not say."""
+
+    offered: bool
+    known: tuple[Advisory, ...]
+
+
 class Sandbox(Protocol):
     """Where packages are built and run. Every method raises classes of `registry.errors`."""
 
@@ -188,6 +212,10 @@ class Sandbox(Protocol):
 
     def newest(self, *, ecosystem: str, name: str, current: str = "") -> NewestVersion:
         """Look up the newest version of a package, and how the `current` one stands now."""
+        ...
+
+    def advisories(self, *, artifact: str) -> Advisories:
+        """Ask the registry, for ten seconds at most, what is known against a built package."""
         ...
 
     def describe(

@@ -13,6 +13,7 @@ from config.lib.http import SignedInRequest
 from config.lib.streaming import download
 from config.lib.types import JsonObject
 from registry.audit.calls import (
+    DECISIONS,
     CallFilters,
     agent_names,
     calls_listed,
@@ -24,7 +25,7 @@ from registry.audit.export import CALL_COLUMNS, FORMATS, calls_told, require_for
 from registry.audit.paging import all_of, page_of
 from registry.media import Media, media_in, without_media
 from registry.models import Invocation
-from registry.models.invocation import Caller, Decision, Outcome
+from registry.models.invocation import Caller, Outcome
 from registry.models.tool import ToolKind
 from registry.selectors import invocation_visible_to, invocations_inside
 from registry.views.display import pretty
@@ -61,7 +62,7 @@ def invocation_list(request: SignedInRequest) -> HttpResponse:
         "sees_all": sees_all_calls(request.user),
         "callers": Caller.choices,
         "outcomes": Outcome.choices,
-        "decisions": Decision.choices,
+        "decisions": DECISIONS,
     }
     return render(request, "registry/invocation_list.html", context)
 

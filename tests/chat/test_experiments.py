@@ -32,7 +32,16 @@ def experiment(agent):
     return Experiment.objects.get(pk=made.pk)
 
 
-def talk(experiment, letter, *, seconds=1, failed_calls=0, status=TurnStatus.COMPLETED, tokens=10):
+def talk(
+    experiment,
+    letter,
+    *,
+    seconds=1,
+    failed_calls=0,
+    status=TurnStatus.COMPLETED,
+    tokens=10,
+    cost=None,
+):
     arm = experiment.arms.get(letter=letter)
     conversation = Conversation.objects.create(
         user=experiment.agent.owner, agent=experiment.agent, arm=arm
@@ -43,6 +52,7 @@ def talk(experiment, letter, *, seconds=1, failed_calls=0, status=TurnStatus.COM
         model="demo/offline",
         status=status,
         usage={"input_tokens": tokens, "output_tokens": 5},
+        cost=cost,
     )
     Turn.objects.filter(pk=turn.pk).update(finished_at=turn.created_at + timedelta(seconds=seconds))
     for position in range(2):
@@ -73,6 +83,46 @@ def test_a_turn_that_failed_or_was_stopped_makes_the_conversation_one_that_did_n
     talk(experiment, "A", status=TurnStatus.FAILED)
     talk(experiment, "B", status=TurnStatus.STOPPED)
     assert [row.sample.went_well for row in rows_of(experiment)] == [False, False]
+
+
+def another_turn(conversation, **fields):
+    turn = Turn.objects.create(
+        conversation=conversation,
+        number=2,
+        **{"model": "m", "status": TurnStatus.COMPLETED, **fields},
+    )
+    Turn.objects.filter(pk=turn.pk).update(finished_at=turn.created_at)
+
+
+def test_a_conversation_costs_what_its_turns_cost(experiment):
+    talked = talk(experiment, "A", cost="0.25")
+    another_turn(talked, usage={"input_tokens": 1}, cost="0.5")
+    failed = talk(experiment, "B", cost="0.125")
+    another_turn(failed, status=TurnStatus.FAILED)  # it never reached the model
+    costs = {row.conversation: row.sample.cost for row in rows_of(experiment)}
+    assert costs == {talked.pk: 0.75, failed.pk: 0.125}
+
+
+def test_a_conversation_with_a_turn_of_unknown_price_has_no_cost(experiment):
+    talked = talk(experiment, "A", cost="0.25")
+    another_turn(talked, usage={"input_tokens": 1})
+    talk(experiment, "B")
+    assert [row.sample.cost for row in rows_of(experiment)] == [None, None]
+
+
+def test_the_cost_is_compared_on_the_page_in_the_api_and_in_both_files(client_for, experiment):
+    for _ in range(10):
+        talk(experiment, "A", cost="0.5")
+        talk(experiment, "B", cost="0.0625")
+    client, at = client_for(experiment.agent.owner), [experiment.agent.slug, experiment.pk]
+    page = client.get(reverse("experiments:detail", args=at)).content.decode()
+    assert "$0.0625" in page and "The price of the model is not known" not in page
+    answer = client.get(f"/api/v1/agents/{at[0]}/experiments/{at[1]}/results/").json()
+    (cost,) = [item for item in answer["results"] if item["measure"] == "cost"]
+    assert (cost["a"]["value"], cost["b"]["value"], cost["verdict"]) == (0.5, 0.0625, "b_better")
+    for name in ("summary", "conversations"):
+        file = client.get(reverse(f"experiments:{name}", args=at))
+        assert "0.0625" in b"".join(file).decode()
 
 
 def test_what_was_said_after_the_end_is_not_counted(experiment):

@@ -6,7 +6,6 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
-from config.lib.changes import changing
 from registry.roles import Role, role_give
 
 
@@ -26,7 +25,6 @@ class Command(BaseCommand):
         user = User.objects.filter(username=options["user"], is_active=True).first()
         if user is None:
             raise CommandError(f"There is no active user “{options['user']}”.")
-        with changing(reason=options["reason"]):
-            role_give(user, Role(options["role"]))
+        role_give(user, Role(options["role"]), reason=options["reason"])
         place = "may enter the admin" if user.is_staff else "may not enter the admin"
         self.stdout.write(f"{user.username} is now {options['role']} and {place}.")

@@ -15,7 +15,15 @@ from typing import Any
 from registry.sandbox.service import calls
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import MAX_ARTIFACT_BYTES, MB, MIN_FREE_BYTES
-from registry.sandbox.service.recipes import Fed, Index, Recipe, Resolved, Searchable, no_space
+from registry.sandbox.service.recipes import (
+    Advised,
+    Fed,
+    Index,
+    Recipe,
+    Resolved,
+    Searchable,
+    no_space,
+)
 from registry.sandbox.service.runtime import Runtime
 from registry.sandbox.service.store import make_read_only, remove_tree, size_of, tidy_cache
 
@@ -51,15 +59,26 @@ class Builder:
 
     def package(self, key: str) -> calls.Package:
         """Return a built package; raises `ServiceError` when the store does not have it."""
-        folder = self._artifacts / key
+        record = self._kept(key)
+        return self._package(record["ecosystem"], record["name"], self._artifacts / key)
+
+    async def advisories(self, key: str) -> dict[str, Any]:
+        """Return what the registry knows against a built package and all that it needs."""
+        recipe = self._recipe(self._kept(key)["ecosystem"])
+        if not isinstance(recipe, Advised):
+            return {"offered": False, "advisories": []}
+        return await recipe.advisories(self._artifacts / key / "pkg")
+
+    def _kept(self, key: str) -> dict[str, Any]:
         if len(key) != hashlib.sha256().digest_size * 2 or not key.isalnum():
             raise ServiceError("artifact_missing", f'"{key[:80]}" is not the key of an artifact.')
         try:
-            record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
+            found = json.loads((self._artifacts / key / RECORD).read_text(encoding="utf-8"))
         except FileNotFoundError:
             message = "The built package is no longer in the artifact store."
             raise ServiceError("artifact_missing", message, "Import the package again.") from None
-        return self._package(record["ecosystem"], record["name"], folder)
+        record: dict[str, Any] = found
+        return record
 
     def _package(self, ecosystem: str, name: str, folder: Path) -> calls.Package:
         return calls.Package(name, folder, self._recipes[ecosystem].language)

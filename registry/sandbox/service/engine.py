@@ -149,6 +149,10 @@ class Engine:
         current = str(params.get("current") or "")
         return await self._builder.newest(runtime, ecosystem, name, current)
 
+    async def advisories(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
+        """Return what the registry knows against `{artifact}`; `{offered, advisories}`."""
+        return await self._builder.advisories(text(params, "artifact"))
+
     async def describe(self, params: dict[str, Any], _on_log: LogSink) -> dict[str, Any]:
         """Describe the tools of `{artifact, options?, env?}`; returns `{tools, problems}`."""
         artifact, options = text(params, "artifact"), object_(params, "options")

@@ -17,6 +17,7 @@ from typing import Any
 from registry.sandbox.service import javascript
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import MB
+from registry.sandbox.service.npm_advisories import advisories, locked_packages
 from registry.sandbox.service.npm_asking import NpmRegistry
 from registry.sandbox.service.recipes import Resolved, no_space, run_installer
 from registry.sandbox.service.runtime import Runtime
@@ -219,6 +220,10 @@ class NpmRecipe:
     ) -> dict[str, Any]:
         """Return what the registry says of a package's newest and its present version."""
         return await self._asked.newest(name, current)
+
+    async def advisories(self, folder: Path) -> dict[str, Any]:
+        """Return what the registry knows against the locked packages; see `npm_advisories`."""
+        return await advisories(self._asked, locked_packages(folder / "deno.lock"))
 
     def check_request(self, name: str, version: str) -> None:
         """Refuse what cannot be a package's name and version."""

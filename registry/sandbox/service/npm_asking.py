@@ -88,6 +88,30 @@ class NpmRegistry:
             "current": _version(current, versions),
         }
 
+    async def serving(self, name: str) -> str:
+        """Return the address of the registry that a package comes from. Raises ServiceError."""
+        return await self._registry(name)
+
+    async def sent(self, base: str, path: str, content: Any, *, most: int) -> Any:
+        """Send JSON to a registry and return its answer of at most `most` bytes.
+
+        None where it does not answer with JSON: it need not offer what is asked for. The caller
+        bounds the time.
+        """
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+        headers |= self._npmrc.headers_of(base)
+        try:
+            async with (
+                self._client() as client,
+                client.stream("POST", f"{base}{path}", json=content, headers=headers) as response,
+            ):
+                if response.status_code != httpx.codes.OK:
+                    return None
+                body = await _bounded(response, base, most)
+            return await asyncio.to_thread(parse_json, body)
+        except (httpx.HTTPError, httpx.InvalidURL, OSError, ServiceError, Violation):
+            return None
+
     async def _registry(self, name: str) -> str:
         address = self._npmrc.registry_of(name) or self._default
         if not address:
@@ -186,12 +210,12 @@ def _check(response: httpx.Response, base: str, what: str) -> None:
     raise ServiceError("registry_unreachable", message, "Try again later.")
 
 
-async def _bounded(response: httpx.Response, base: str) -> bytes:
+async def _bounded(response: httpx.Response, base: str, most: int = MAX_ANSWER_BYTES) -> bytes:
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part
-        if len(body) > MAX_ANSWER_BYTES:
-            raise _odd(base, f"its answer is larger than {MAX_ANSWER_BYTES // MB} MB")
+        if len(body) > most:
+            raise _odd(base, f"its answer is larger than {most // MB} MB")
     return bytes(body)
 
 

@@ -63,6 +63,14 @@ class Fed(Protocol):
 
 
 @runtime_checkable
+class Advised(Protocol):
+    """A recipe whose registry may know of weaknesses in what was installed."""
+
+    async def advisories(self, folder: Path) -> dict[str, Any]:
+        """Return `{offered, advisories}` of an artifact; see `npm_advisories`."""
+
+
+@runtime_checkable
 class Searchable(Protocol):
     """A recipe whose registry can be searched."""
 

@@ -68,6 +68,7 @@ class Server:
             "search": engine.search,
             "newest": engine.newest,
             "put": engine.put,
+            "advisories": engine.advisories,
             "describe": engine.describe,
             "call": engine.call,
             "forget": engine.forget,

@@ -9,11 +9,18 @@ from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 
-from agents.models import Agent, AgentTool, ApiToken, Credential
+from agents.experiments import (
+    ToolsetPlan,
+    experiment_create,
+    experiment_delete,
+    present_toolset,
+)
+from agents.models import Agent, AgentTool, ApiToken, Arm, ArmTool, Credential, Experiment
 from agents.services import credential_set
 from agents.tokens import token_create
 from config.celery import app
 from config.lib.changes import changing, current_change, headers_of
+from registry.audit.events import MODELS
 from registry.models import (
     AuditEvent,
     Package,
@@ -22,9 +29,11 @@ from registry.models import (
     SyncFeed,
     Tool,
     ToolVersion,
+    Upload,
 )
 from registry.models.audit_triggers import _Audit
 from registry.services import package_allow_hosts, tool_publish
+from registry.stopping import tool_stop
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -41,8 +50,12 @@ UNGOVERNED = {
     SyncFeed: {
         *("id", "asked", "checkpoint", "next_at", "leased_until", "last_at", "last_error"),
     },
+    Upload: {"files", "created_at"},
     Agent: {"id", "created_at", "updated_at"},
     AgentTool: {"id", "created_at"},
+    Experiment: {"id", "created_at"},
+    Arm: {"id"},
+    ArmTool: {"id"},
     Credential: {"id", "ciphertext", "created_at"},
     ApiToken: {"id", "digest", "last_used_at", "created_at"},
 }
@@ -69,6 +82,59 @@ def test_each_field_of_a_governed_model_is_told_or_left_out_by_decision(model: A
     }
     assert told | UNGOVERNED[model] == {field.name for field in model._meta.concrete_fields}
     assert not told & UNGOVERNED[model]
+
+
+def test_every_model_with_audit_triggers_has_its_words_and_its_decision() -> None:
+    told = {
+        trigger.get_func(model).split("'")[3].split("'")[0]: model
+        for model in apps.get_models(include_auto_created=True)
+        for trigger in getattr(model._meta, "triggers", ())
+        if isinstance(trigger, _Audit)
+    }
+    assert set(told) <= set(MODELS)
+    people = {name for name in told if name.startswith("auth.")}
+    assert {told[name] for name in set(told) - people} == set(UNGOVERNED)
+
+
+def test_the_files_of_an_upload_are_not_told(alice: User) -> None:
+    Upload.objects.create(
+        digest="a" * 64, name="mod", filename="mod.py", files={"mod.py": "U0VDUkVU"}, size=6
+    )
+    event = AuditEvent.objects.get(model="registry.upload")
+    assert event.object_id == "a" * 64 and event.object_label == "mod aaaaaaaaaaaa"
+    assert event.after["digest"] == "a" * 64 and "files" not in event.after
+
+
+def test_who_stopped_a_tool_is_told_with_the_stop(governor: User) -> None:
+    tool = tool_stop(factories.make_tool(), by=governor, reason="it leaks")
+    assert last(tool).after["stopped_by_id"] == governor.pk
+
+
+def test_what_an_agent_may_reach_is_told(alice: User) -> None:
+    agent = factories.make_agent(alice)
+    Agent.objects.filter(pk=agent.pk).update(scopes=["mail.send"])
+    assert (last(agent).before, last(agent).after) == (
+        *({"scopes": []}, {"scopes": ["mail.send"]}),
+    )
+
+
+def test_an_experiment_and_its_toolsets_stand_in_the_history_of_the_agent(alice: User) -> None:
+    agent, other = factories.make_agent(alice, slug="helper"), factories.make_tool(wire_name="b")
+    experiment = experiment_create(
+        agent,
+        by=alice,
+        name="With b",
+        a=present_toolset(agent),
+        b=ToolsetPlan(tools={other.pk: None}, discovery_mode="linked"),
+    )
+    experiment_delete(experiment, by=alice)
+    told = AuditEvent.objects.filter(subject_model="agents.agent", subject_id=str(agent.pk))
+    labels = list(told.exclude(model="agents.agent").values_list("operation", "object_label"))
+    assert sorted(labels) == sorted(
+        (operation, label)
+        for operation in ("insert", "delete")
+        for label in ("With b", "With b A", "With b B", "With b B → b")
+    )
 
 
 def test_a_change_is_told_with_both_values_and_nothing_else() -> None:

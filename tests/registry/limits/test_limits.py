@@ -8,12 +8,15 @@ from redis.exceptions import ConnectionError as RedisAway
 from agents.access import agent_context
 from registry import limits, metrics
 from registry.calling import call_directly, direct_context
+from registry.errors import PermissionRefused, RateLimited, ToolStopped
 from registry.limits import CallLimits, allowance_of, caller_of
 from registry.models import Invocation, Tool
 from registry.models.invocation import Caller, Decision
 from registry.models.tool import Health
 from registry.stopping import tool_stop
-from tests.factories import make_agent, make_builtin, make_tool
+from sequences.models import Run
+from sequences.runs import run_start
+from tests.factories import make_agent, make_builtin, make_sequence, make_tool
 
 pytestmark = pytest.mark.django_db
 
@@ -185,3 +188,51 @@ def test_rest_answers_429_with_retry_after(alice, calculator, client_for):
     assert refused.json()["code"] == "rate_limited"
     assert "invocation" in refused.json()["extra"]
     assert "invocation" not in again.json()["extra"]  # it has no row
+
+
+def test_a_background_run_that_a_limit_refuses_is_recorded_and_counted(alice):
+    sequence = make_sequence(alice, calls_per_minute=1)
+    context = person(alice)
+    run_start(sequence, {"text": "1 + 1"}, context=context)
+    before = metrics.REFUSED.labels("sequence", "rate_limited", "no")._value.get()
+
+    for _ in range(2):
+        with pytest.raises(RateLimited) as refused:
+            run_start(sequence, {"text": "1 + 1"}, context=context)
+
+    assert refused.value.headers["Retry-After"]
+    row = Invocation.objects.get(tool=sequence)  # of each minute the first
+    assert (row.decision, row.error_code, row.user) == (Decision.LIMITED, "rate_limited", alice)
+    assert row.arguments == {"text": "1 + 1"} and row.outcome == "failed"
+    assert metrics.REFUSED.labels("sequence", "rate_limited", "no")._value.get() == before + 1
+
+
+def test_a_background_run_of_what_one_may_not_use_is_recorded(alice, bob):
+    sequence = make_sequence(alice)
+
+    with pytest.raises(PermissionRefused):
+        run_start(sequence, {"text": "1"}, context=person(bob))
+
+    row = Invocation.objects.get(tool=sequence)
+    assert (row.decision, row.user, row.phase) == (Decision.REFUSED, bob, "permission")
+    assert not Run.objects.exists()
+
+
+def test_a_background_run_of_a_stopped_tool_is_recorded(alice, governor):
+    sequence = tool_stop(make_sequence(alice), by=governor, reason="It loops.")
+
+    with pytest.raises(ToolStopped):
+        run_start(sequence, {"text": "1"}, context=person(alice))
+
+    assert Invocation.objects.get(tool=sequence).decision == Decision.STOPPED
+
+
+def test_secrets_that_were_given_to_a_refused_run_are_not_recorded(alice, bob):
+    sequence = make_sequence(alice)
+
+    with pytest.raises(PermissionRefused):
+        run_start(
+            sequence, {"text": "say hunter22"}, context=person(bob, given={"PASSWORD": "hunter22"})
+        )
+
+    assert "hunter22" not in str(Invocation.objects.get(tool=sequence).arguments)
