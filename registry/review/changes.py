@@ -29,6 +29,7 @@ def change_findings(before: State, after: State) -> Iterator[JsonObject]:
         yield from manifest_findings(old.get("manifest") or {}, new.get("manifest") or {})
     yield from _variables(before, after, first=first)
     yield from _hosts(before, after, first=first)
+    yield from _network_kept(old, new)
     known = before.get("tools") or {}
     for export, snapshot in (after.get("tools") or {}).items():
         if export in known:
@@ -88,6 +89,17 @@ def _hosts(before: State, after: State, *, first: bool) -> Iterator[JsonObject]:
         if host not in known:
             verb = "reaches" if first else "would reach"
             yield finding("new_host", path, INFO if first else BLOCK, f"It {verb} {host}.")
+
+
+def _network_kept(old: State, new: State) -> Iterator[JsonObject]:
+    """Tell that other code would reach what the approved code was allowed to."""
+    hosts = [
+        host for host in new.get("allowed_hosts") or [] if host in old.get("allowed_hosts", [])
+    ]
+    if hosts and old.get("artifact") != new.get("artifact"):
+        more = f" and {len(hosts) - 5} more" if len(hosts) > 5 else ""
+        told = f"Its new code would have network to {', '.join(hosts[:5])}{more}, as it has now."
+        yield finding("network_kept", "package.allowed_hosts", INFO, told)
 
 
 def _tool(old: State, new: State, path: str) -> Iterator[JsonObject]:

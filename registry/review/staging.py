@@ -1,7 +1,9 @@
 """Put what would change beside what is live, for a reviewer to decide on."""
 
+from collections.abc import Collection
 from copy import copy
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -11,7 +13,14 @@ from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.models.tool import Visibility
-from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
+from registry.review.found import (
+    FoundPackage,
+    FoundTool,
+    package_values,
+    package_with,
+    pinned,
+    with_governed,
+)
 from registry.review.opening import (
     proposal_open_of,
     proposal_refused,
@@ -68,6 +77,7 @@ def package_propose(
     if digest == before:
         if cause == Cause.CHECK and present is not None and present.cause == cause:
             proposal_supersede(present)  # it offers again what was approved
+            _take_out(living, kept)
         return None
     if present is not None and (present.digest == digest or _stands_before(present, cause)):
         return present
@@ -75,9 +85,7 @@ def package_propose(
         return refused
     if present is not None:
         proposal_supersede(present)
-    for tool in living:  # proposed before, and found no more
-        if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
-            tool_delete(tool)
+    _take_out(living, kept)
     told = (reason or f"Proposed {proposed}")[:200]
     changed = [draft for draft in drafts if _changes(draft, package)]
     return Proposal.objects.create(
@@ -91,6 +99,13 @@ def package_propose(
         findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
     )
+
+
+def _take_out(living: list[Tool], kept: Collection[UUID]) -> None:
+    """Delete the tools that were proposed before, and are found no more."""
+    for tool in living:
+        if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
+            tool_delete(tool)
 
 
 @transaction.atomic
@@ -192,7 +207,8 @@ def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draf
     tool = known.get(found.export) or known.get(found.known_as)
     row = copy(tool) if tool else Tool(visibility=Visibility.PUBLIC)
     row.package, row.export_name = proposed, found.export
-    for name, value in {**({} if tool else found.first), **found.values}.items():
+    values = with_governed(tool, {**({} if tool else found.first), **found.values})
+    for name, value in values.items():
         setattr(row, name, value)
     return _Draft(known=tool, row=row, found=found)
 
