@@ -13,6 +13,7 @@ from registry.review.texts import finding
 State = Mapping[str, JsonValue]
 # Variables hold little else than secrets under these names; elsewhere they may be anything.
 _SECRET_VARIABLE = re.compile(r"(^|_)(TOKEN|KEY|PAT|AUTH|DSN|COOKIE|SESSION)$", re.IGNORECASE)
+MOST_HOSTS_TOLD = 5
 HASHED = frozenset({"npm", "pypi"})
 """Ecosystems whose registries vouch for the content of a version."""
 
@@ -93,12 +94,12 @@ def _hosts(before: State, after: State, *, first: bool) -> Iterator[JsonObject]:
 
 def _network_kept(old: State, new: State) -> Iterator[JsonObject]:
     """Tell that other code would reach what the approved code was allowed to."""
-    hosts = [
-        host for host in new.get("allowed_hosts") or [] if host in old.get("allowed_hosts", [])
-    ]
+    known = old.get("allowed_hosts") or []
+    hosts = [host for host in new.get("allowed_hosts") or [] if host in known]
     if hosts and old.get("artifact") != new.get("artifact"):
-        more = f" and {len(hosts) - 5} more" if len(hosts) > 5 else ""
-        told = f"Its new code would have network to {', '.join(hosts[:5])}{more}, as it has now."
+        left = len(hosts) - MOST_HOSTS_TOLD
+        named = ", ".join(hosts[:MOST_HOSTS_TOLD]) + (f" and {left} more" if left > 0 else "")
+        told = f"Its new code would have network to {named}, as it has now."
         yield finding("network_kept", "package.allowed_hosts", INFO, told)
 
 
