@@ -1,6 +1,6 @@
 """Put what would change beside what is live, for a reviewer to decide on."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
 from uuid import UUID
@@ -96,7 +96,7 @@ def package_propose(
         after=package_values(proposed),
         versions=[_stage(draft, proposed, by, told) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
-        findings=_scanned(package, live, proposed, [draft.row for draft in drafts]),
+        findings=scanned(package, live, proposed, [draft.row for draft in drafts]),
         opened_by=by,
     )
 
@@ -128,8 +128,8 @@ def package_announce(package: Package, *, by: User | None, cause: Cause) -> Prop
         cause=cause,
         digest=digest,
         after=package_values(package),
-        versions=[_entry(tool, tool.version, None) for tool in tools],
-        findings=_scanned(None, [], package, tools),
+        versions=[entry(tool, tool.version, None) for tool in tools],
+        findings=scanned(None, [], package, tools),
         opened_by=by,
     )
 
@@ -185,8 +185,8 @@ def _tool_proposal(
     )
 
 
-def _scanned(
-    before: Package | None, live: list[Tool], after: Package, proposed: list[Tool]
+def scanned(
+    before: Package | None, live: Sequence[Tool], after: Package, proposed: Sequence[Tool]
 ) -> list[JsonObject]:
     """Return what the scans find in what is proposed."""
     taken = names_taken([tool.export_name for tool in proposed], but=after)
@@ -197,7 +197,7 @@ def _scanned(
     )
 
 
-def _said(package: Package | None, tools: list[Tool]) -> JsonObject:
+def _said(package: Package | None, tools: Sequence[Tool]) -> JsonObject:
     for tool in tools:
         tool.package = package
     return {tool.export_name: snapshot_of(tool) for tool in tools}
@@ -224,7 +224,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     known = draft.known
     if known is not None and not draft.is_new:
         number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
-        return _entry(draft.row, number, known.version, draft.found)
+        return entry(draft.row, number, known.version, draft.found)
     values = {
         **({} if known else draft.found.first),
         **draft.found.values,
@@ -235,7 +235,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     tool = tool_put(
         known, proposed, draft.found.export, values, name=name, author=by, reason=reason
     )
-    return _entry(tool, tool.version, None, draft.found)
+    return entry(tool, tool.version, None, draft.found)
 
 
 def _status_when_new(known: Tool | None) -> str:
@@ -244,7 +244,7 @@ def _status_when_new(known: Tool | None) -> str:
     return known.review_status if known and stopped else ReviewStatus.CANDIDATE
 
 
-def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
+def entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
     """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
     return {**entry, "error": found.error} if found and found.is_checked else entry
