@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from config.lib.types import JsonSchema
 from registry.models import Tool
+from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
 from registry.search.document import SearchDocument
 from registry.selectors import approved
@@ -26,9 +27,24 @@ def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
 
 
 def _findable() -> QuerySet[Tool]:
-    """Return the living tools but for the public ones that nobody has approved."""
+    """Return the living tools but for those that nobody may find.
+
+    What nobody has approved is found by whoever made it, and so needs somebody who did.
+    """
     tools = Tool.objects.filter(deleted_at=None).select_related("package")
-    return tools.filter(~Q(visibility=Visibility.PUBLIC) | approved())
+    made = Q(owner__isnull=False) | Q(package__added_by__isnull=False)
+    return tools.filter(approved() | made)
+
+
+def _only_for(tool: Tool) -> frozenset[int]:
+    """Return who made a tool that is for nobody else; empty where it is for others as well."""
+    package = tool.package
+    status = ReviewStatus.APPROVED
+    is_approved = tool.review_status == status and (not package or package.review_status == status)
+    if tool.visibility == Visibility.TEAM or (tool.visibility == Visibility.PUBLIC and is_approved):
+        return frozenset()
+    makers = (tool.owner_id, package.added_by_id if package else None)
+    return frozenset(maker for maker in makers if maker is not None)
 
 
 def document_of(tool: Tool) -> SearchDocument:
@@ -46,6 +62,7 @@ def document_of(tool: Tool) -> SearchDocument:
         ai_agent=tuple(_guidance_texts(tool.ai_agent or {})),
         quality=float(tool.quality),
         downloads=(package.downloads or 0) if package else 0,
+        only_for=_only_for(tool),
     )
 
 

@@ -105,9 +105,12 @@ class SearchIndex:
         return len(self._documents)
 
     def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline
+        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
     ) -> list[tuple[UUID, dict[str, float]]]:
-        """Return the best tools with the parts of their scores, best first."""
+        """Return the best tools with the parts of their scores, best first.
+
+        What is for its makers alone takes no place among what is found for others.
+        """
         with deadline.holding(self._lock):
             self._refresh(deadline)
             text = self._relevance(query)
@@ -117,6 +120,7 @@ class SearchIndex:
             parts = {
                 name: self._parts(self._documents[name], share, history.get(name, 0.0))
                 for name, share in text.items()
+                if self._documents[name].is_for(person)
             }
         ranked = sorted(parts.items(), key=lambda item: (-item[1]["score"], item[0]))
         return [(UUID(name), values) for name, values in ranked[:CANDIDATES]]
@@ -222,7 +226,7 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline)
+    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
     hits: list[Hit] = []
