@@ -25,6 +25,9 @@ def change_findings(before: State, after: State) -> Iterator[JsonObject]:
     """
     old, new = before.get("package") or {}, after.get("package") or {}
     first = not old and not before.get("tools")
+    if new.get("deprecated"):
+        told = f"The registry calls version {new.get('version')} deprecated: {new['deprecated']}"
+        yield finding("deprecated_version", "package.version", WARN, told[:600])
     if new:
         yield from _content(old, new, _ecosystem(after))
         yield from manifest_findings(old.get("manifest") or {}, new.get("manifest") or {})

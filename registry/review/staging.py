@@ -192,7 +192,10 @@ def scanned(
     taken = names_taken([tool.export_name for tool in proposed], but=after)
     return scan(
         {"package": package_values(before) if before else None, "tools": _said(before, live)},
-        {"package": package_values(after), "tools": _said(after, proposed)},
+        {
+            "package": {**package_values(after), "deprecated": after.deprecated},
+            "tools": _said(after, proposed),
+        },
         taken=taken,
     )
 

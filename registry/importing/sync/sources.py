@@ -29,6 +29,8 @@ class Found:
 
     `version` is the newest and `integrity` its own, `now` that of the version in use here; empty
     where unknown. `note` says what a reviewer should know; with `error` nothing else is known.
+    `downloads` are those of the last month. `deprecated` is version → why the registry calls it
+    deprecated, of the newest and the one in use; None where that was not looked up.
     """
 
     ecosystem: str
@@ -38,6 +40,8 @@ class Found:
     now: str = ""
     note: str = ""
     error: str = ""
+    downloads: int | None = None
+    deprecated: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +90,12 @@ def keyword_page(feed: SyncFeed, cursor: JsonObject) -> Page:
     is_last = is_last or after >= (MOST_LISTED if whole else MOST_FOUND)
     return Page(
         found=[
-            Found(ecosystem=Ecosystem.NPM, name=item.name, version=item.version)
+            Found(
+                ecosystem=Ecosystem.NPM,
+                name=item.name,
+                version=item.version,
+                downloads=item.downloads,
+            )
             for item in found
             if _has(item, feed.keyword, whole=whole)
         ],
@@ -144,6 +153,11 @@ def _found(ecosystem: str, name: str, told: NewestVersion) -> Found:
         integrity=told.newest.integrity,
         now=told.current.integrity,
         note=_note(ecosystem, told),
+        deprecated={
+            version.version: version.deprecated
+            for version in (told.newest, told.current)
+            if version.version and version.deprecated
+        },
     )
 
 
