@@ -48,7 +48,7 @@ class PackageUploadSerializer(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="A JSON object, like the settings of `POST /packages/`; at most 100,000 characters",
+        help_text="A JSON object, like the settings of `POST /packages/`, at most 100,000 long.",
     )
 
     def validate_file(self, file: Any) -> Any:

@@ -23,6 +23,7 @@ from registry.search.deadline import Deadline
 from registry.search.document import SearchDocument, weighted_terms
 from registry.search.tokens import query_terms
 from registry.selectors import tools_usable_by
+from registry.step_troubles import step_troubles
 
 FLOOR = 0.2
 """Relevance below which a tool is not injected; calibrated in tests/registry/search."""
@@ -229,6 +230,7 @@ def search(
     candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+        troubles = step_troubles(usable.values())
     hits: list[Hit] = []
     places = limit
     for tool_id, parts in candidates:
@@ -236,6 +238,8 @@ def search(
         if tool is None:
             continue
         reason = _reason(tool, parts["score"], exclude, scopes, floor, places)
+        if reason in ("", BEYOND_LIMIT) and tool_id in troubles:
+            reason = f"broken: {troubles[tool_id]}"
         places -= not reason
         hits.append(
             Hit(

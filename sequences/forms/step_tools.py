@@ -1,6 +1,6 @@
 """The tools that the builder offers and that its steps have chosen."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -13,6 +13,7 @@ from registry.models.tool import Visibility
 from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
+from registry.step_troubles import step_troubles, tool_trouble
 
 MOST_OFFERED = 2_000
 """Tools in the builder's list; any other can be typed by its name."""
@@ -34,6 +35,8 @@ class StepTool:
     live: int
     numbers: tuple[str, ...]
     notice: str
+    trouble: str = ""
+    """Why a step cannot call it at present, as `that …`."""
 
 
 def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
@@ -50,7 +53,8 @@ def tools_chosen(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     found = tools_usable_by(user).filter(
         Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
     )
-    tools = [_step_tool(tool, user) for tool in found]
+    within = step_troubles(found)
+    tools = [_step_tool(tool, user, within) for tool in found]
     return {key: tool for tool in tools for key in (tool.name, tool.id)}
 
 
@@ -85,7 +89,7 @@ def _loss(tool: Tool) -> str:
     )
 
 
-def _step_tool(tool: Tool, user: User) -> StepTool:
+def _step_tool(tool: Tool, user: User, within: Collection[UUID]) -> StepTool:
     fields = sorted(form_fields(tool.input_schema), key=lambda field: not field.required)
     return StepTool(
         id=str(tool.pk),
@@ -97,6 +101,7 @@ def _step_tool(tool: Tool, user: User) -> StepTool:
         live=tool.version,
         numbers=tuple(map(str, numbers_to_pin(tool, user))),
         notice=deprecation_notice(tool),
+        trouble=tool_trouble(tool) or ("that cannot run now" if tool.pk in within else ""),
     )
 
 

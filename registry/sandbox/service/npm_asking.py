@@ -60,7 +60,8 @@ class NpmRegistry:
     async def search(self, text: str, offset: int, size: int) -> dict[str, Any]:
         """Return `{packages, total}` of one page of a search.
 
-        A package is `{name, version, date, keywords, downloads}`; `total` is None where the registry does not say. Raises ServiceError.
+        A package is `{name, version, date, keywords, downloads}`; `downloads` and `total` are None
+        where the registry does not say. Raises ServiceError.
         """
         base = await self._registry("")
         query = urlencode({"text": text, "size": min(size, MAX_PAGE), "from": offset})
