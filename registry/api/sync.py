@@ -32,7 +32,7 @@ class SyncFeedListView(APIView):
     def get(self, request: SignedInApiRequest) -> Response:
         """List the feeds, each with its newest run; reviewers and auditors only."""
         require_sees_sync(request.user)
-        return Response(SyncFeedSerializer(feed_states(), many=True).data)
+        return Response([SyncFeedSerializer(state).data for state in feed_states()])
 
 
 class SyncFeedView(APIView):

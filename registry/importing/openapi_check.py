@@ -47,9 +47,9 @@ def openapi_check(package: Package, tools: Sequence[Tool]) -> Mapping[str, ToolE
     if servers and not told:
         raise refused
     return {
-        export: type(error)(error.message)
+        export: UpstreamUnreachable(down.message)
         for export, root in roots.items()
-        if (error := told.get(root)) is not None
+        if (down := told.get(root)) is not None
     }
 
 

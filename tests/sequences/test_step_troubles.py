@@ -96,7 +96,7 @@ def test_search_leaves_it_out_and_its_page_and_the_builder_say_why(alice, client
     page = client.get(f"/tools/{sequence.pk}/").content.decode()
     assert "It cannot run now." in page
     assert "Step 1 calls a tool that is broken" in page
-    builder = client.get(f"/sequences/{sequence.pk}/edit/").content.decode()
+    builder = client.get(f"/sequences/{sequence.pk}/edit").content.decode()
     assert "This is a tool that is broken: the step cannot run" in builder
 
     tool_type.objects.filter(pk=tool.pk).update(import_health=Health.HEALTHY)
