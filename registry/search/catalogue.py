@@ -29,22 +29,21 @@ def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
 def _findable() -> QuerySet[Tool]:
     """Return the living tools but for those that nobody may find.
 
-    What nobody has approved is found by whoever made it, and so needs somebody who did.
+    What a person made and nobody has approved is found by that person. A package that waits is
+    found by nobody, whoever brought it: what strangers say of it reaches no model by itself.
     """
     tools = Tool.objects.filter(deleted_at=None).select_related("package")
-    made = Q(owner__isnull=False) | Q(package__added_by__isnull=False)
-    return tools.filter(approved() | made)
+    return tools.filter(approved() | Q(owner__isnull=False))
 
 
 def _only_for(tool: Tool) -> frozenset[int]:
-    """Return who made a tool that is for nobody else; empty where it is for others as well."""
+    """Return who owns a tool that is for nobody else; empty where it is for others as well."""
     package = tool.package
     status = ReviewStatus.APPROVED
     is_approved = tool.review_status == status and (not package or package.review_status == status)
     if tool.visibility == Visibility.TEAM or (tool.visibility == Visibility.PUBLIC and is_approved):
         return frozenset()
-    makers = (tool.owner_id, package.added_by_id if package else None)
-    return frozenset(maker for maker in makers if maker is not None)
+    return frozenset(() if tool.owner_id is None else (tool.owner_id,))
 
 
 def document_of(tool: Tool) -> SearchDocument:
