@@ -1,5 +1,6 @@
 """What a governor decides of one tool: scopes, limits and what a call costs."""
 
+from collections.abc import Collection
 from decimal import Decimal
 from typing import NamedTuple
 
@@ -55,15 +56,16 @@ def governed_of(tool: Tool) -> Governed:
 def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
     """Change what is governed of a tool; return it as it then is, read anew.
 
-    It holds from the next call on, whatever version is called. Scopes and the time limit are part
-    of what a tool is, so they make its next version; a limit and a cost do not. Raises NotAllowed,
-    or InvalidInput with `extra["problems"]` for a missing reason or values that cannot be.
+    It holds from the next call on, whatever version is called, and whatever a package declares
+    when it is imported anew. Scopes and the time limit are part of what a tool is, so they make
+    its next version; a limit and a cost do not. Raises NotAllowed, or InvalidInput with
+    `extra["problems"]` for a missing reason or values that cannot be.
     """
     reason = checked_reason(reason, by, "registry.change_tool")
     wanted = wanted._replace(required_scopes=sorted(set(wanted.required_scopes)))
     row = Tool.objects.select_for_update(of=("self",)).select_related("package").get(pk=tool.pk)
     before = governed_of(row)
-    if problems := _problems(wanted, before):
+    if problems := _problems(wanted, {*before.required_scopes, *row.scopes_dropped}):
         raise InvalidInput(
             "The tool's limits are not valid.", "Correct the named fields.", problems=problems
         )
@@ -72,8 +74,10 @@ def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
         return row
     for name in changed:
         setattr(row, name, getattr(wanted, name))
+    _keep_apart(row, before)
+    apart = ("scopes_added", "scopes_dropped", "timeout_governed")
     with decided(by, reason):
-        row.save(update_fields=[*changed, "updated_at"])
+        row.save(update_fields=[*changed, *apart, "updated_at"])
         if {"required_scopes", "timeout_seconds"} & set(changed):
             tool_publish(row, author=by, reason=f"Governed: {reason}"[:200])
     told = "; ".join(f"{WORDS[name]}: {_told(row, name)}" for name in changed)
@@ -83,8 +87,16 @@ def tool_govern(tool: Tool, wanted: Governed, *, by: User, reason: str) -> Tool:
     return row
 
 
-def _problems(wanted: Governed, before: Governed) -> list[JsonObject]:
-    wrong = scope_problems(wanted.required_scopes, before.required_scopes)
+def _keep_apart(row: Tool, before: Governed) -> None:
+    """Note what differs from what the package declares, so that no import takes it back."""
+    declared = {*before.required_scopes, *row.scopes_dropped} - set(row.scopes_added)
+    row.scopes_added = sorted(set(row.required_scopes) - declared)
+    row.scopes_dropped = sorted(declared - set(row.required_scopes))
+    row.timeout_governed |= row.timeout_seconds != before.timeout_seconds
+
+
+def _problems(wanted: Governed, known: Collection[str]) -> list[JsonObject]:
+    wrong = scope_problems(wanted.required_scopes, known)
     problems = problems_at(PATHS["required_scopes"], wrong)
     calls, cost = wanted.calls_per_minute, wanted.cost_per_call
     if calls is not None and not 1 <= calls <= MOST_CALLS:

@@ -178,7 +178,7 @@ def _loaded(then: PackageThen, wanted: str) -> Mapping[str, ToolError]:
     or the tool that is wanted.
     """
     check = CHECKS.get(then.package.ecosystem)
-    if check is None:
+    if check is None or not then.values:  # nothing is loaded: a request is all that there is
         return {}
     proposed = package_with(then.package, then.values)
     tools = [row.tool for row in then.versions]
@@ -202,7 +202,8 @@ def _put_back(then: PackageThen, wrong: Mapping[str, ToolError], by: User, reaso
         tool = Tool.objects.select_for_update().get(pk=version.tool_id)
         tool.package = package
         for name in TOOL_FIELDS:
-            setattr(tool, name, version.snapshot.get(name, []))
+            if name not in _governed(tool):
+                setattr(tool, name, version.snapshot.get(name, []))
         if tool.deleted_at is not None:
             tool.wire_name = free_wire_name(package.name, tool.export_name, tool_id=tool.pk)
             tool.deleted_at = None
@@ -216,3 +217,9 @@ def _put_back(then: PackageThen, wrong: Mapping[str, ToolError], by: User, reaso
     LogEntry.objects.log_actions(
         by.pk, [package], CHANGE, change_message=reason, single_object=True
     )
+
+
+def _governed(tool: Tool) -> set[str]:
+    """Return the fields that stay as they are, because a governor decided on them."""
+    scopes = {"required_scopes"} if tool.scopes_added or tool.scopes_dropped else set()
+    return {*scopes, "timeout_seconds"} if tool.timeout_governed else scopes

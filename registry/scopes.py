@@ -33,6 +33,21 @@ def scope_problems(scopes: Iterable[str], known: Collection[str] = ()) -> list[s
     return problems
 
 
+def scopes_with(
+    declared: Iterable[str], *, added: Iterable[str], dropped: Collection[str]
+) -> list[str]:
+    """Return what a tool requires whose package declares some scopes, as a governor decided."""
+    return sorted({*declared, *added} - set(dropped))
+
+
+def scopes_merged(
+    base: Collection[str], live: Collection[str], proposed: Collection[str]
+) -> list[str]:
+    """Return proposed scopes with what was changed of the live ones since `base`."""
+    since = set(live) - set(base)
+    return scopes_with(proposed, added=since, dropped=set(base) - set(live))
+
+
 def problems_at(path: str, messages: Iterable[str]) -> list[JsonObject]:
     """Return messages as the problems of one field, `[{path, message}]`."""
     return [{"path": path, "message": message} for message in messages]

@@ -14,6 +14,7 @@ from registry.importing.jobs import TASK, import_run
 from registry.importing.sync import feeds
 from registry.importing.sync.dispatch import entries_import
 from registry.importing.sync.running import due_sync
+from registry.importing.upload_clearing import uploads_clear
 from registry.quality.scoring import BATCH, quality_refresh
 from registry.sandbox.client import sandbox
 from registry.selectors import artifacts_in_use
@@ -53,7 +54,9 @@ def clear_records() -> None:
 
 @shared_task(name="registry.collect_artifacts")
 def collect_artifacts() -> None:
-    """Remove built packages that no version of a tool refers to and that are older than a day."""
+    """Remove built packages and uploads that no version of a tool refers to, older than a day."""
+    if cleared := uploads_clear():
+        logger.info("%s uploaded modules removed.", cleared)
     try:
         collected = sandbox().collect(artifacts_in_use())
     except DomainError as error:

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from drf_spectacular.utils import extend_schema
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema, extend_schema_field
 from rest_framework import serializers, status
 from rest_framework.parsers import MultiPartParser
 from rest_framework.response import Response
@@ -14,7 +15,12 @@ from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from registry.api import package_serializers as shapes
 from registry.importing.jobs import upload_request
-from registry.importing.uploads import LARGEST_UPLOAD
+from registry.importing.uploads import LARGEST_UPLOAD, MOST_FILES
+
+
+@extend_schema_field(OpenApiTypes.BINARY)
+class ModuleFileField(serializers.FileField):
+    """A file of a multipart form."""
 
 
 class PackageUploadSerializer(serializers.Serializer[Any]):
@@ -24,10 +30,25 @@ class PackageUploadSerializer(serializers.Serializer[Any]):
     `POST /packages/` takes it.
     """
 
-    file = serializers.FileField(allow_empty_file=True, max_length=200)
-    name = serializers.CharField(max_length=100, required=False, allow_blank=True, default="")
+    file = ModuleFileField(
+        allow_empty_file=True,
+        max_length=200,
+        help_text=f"A .py, .zip or .whl file of at most {LARGEST_UPLOAD:,} bytes, packed and "
+        f"unpacked, with at most {MOST_FILES} files.",
+    )
+    name = serializers.CharField(
+        max_length=100,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Of a single file: what the module is called here, where not as the file.",
+    )
     settings = serializers.CharField(
-        max_length=100_000, required=False, allow_blank=True, default=""
+        max_length=100_000,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="A JSON object, like the settings of `POST /packages/`, at most 100,000 long.",
     )
 
     def validate_file(self, file: Any) -> Any:

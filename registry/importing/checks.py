@@ -22,6 +22,7 @@ from registry.importing.drifting import files_seen, offered_seen
 from registry.importing.errors import NothingTold
 from registry.importing.mcp import listing_of, own_values
 from registry.importing.mcp_tools import offered_tools
+from registry.importing.openapi_check import openapi_check
 from registry.importing.python import describe_python
 from registry.mcp.client import Listing, Target
 from registry.mcp.settings import HttpServer, StdioServer, server_of
@@ -91,7 +92,7 @@ def mcp_check(package: Package, tools: Sequence[Tool]) -> Mapping[str, ToolError
         lacking = [name for name in required_by(package.env) if name not in env]
         raise _meant(error, lacking, package) from error
     offered = {tool.name: tool for tool in offered_tools(listing)[0]}
-    offered_seen(package, offered)
+    offered_seen(package, offered, is_whole=not listing.problems)
     wrong: dict[str, ToolError] = {}
     for tool in tools:
         found = offered.get(tool.export_name)
@@ -171,10 +172,13 @@ CHECKS: dict[str, Check] = {
     Ecosystem.LOCAL: python_check,
     Ecosystem.UPLOAD: python_check,
     Ecosystem.MCP: mcp_check,
+    Ecosystem.OPENAPI: openapi_check,
 }
 """Ecosystem → how its packages are looked at. A package of another one is never checked."""
 
 
 def asks_upstream(package: Package) -> bool:
     """Say whether a look asks the service itself, so that it shows that it answers again."""
+    if package.ecosystem == Ecosystem.OPENAPI:
+        return True
     return package.ecosystem == Ecosystem.MCP and package.settings.get("transport") == "http"

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from django.db import transaction
 
 from config.lib.errors import DomainError
+from config.lib.jsontext import storable
 from config.lib.types import JsonObject
 from registry.errors import RegistryUnreachable, SandboxUnavailable
+from registry.importing.mcp import found_tools
 from registry.importing.mcp_tools import SAID, OfferedTool
 from registry.importing.python import local_changed
 from registry.models import Package, Proposal, Tool
@@ -22,23 +24,38 @@ from registry.sandbox.client import sandbox
 REASON = "The server says something else than what was approved"
 
 
-def offered_seen(package: Package, offered: Mapping[str, OfferedTool]) -> None:
+def offered_seen(
+    package: Package, offered: Mapping[str, OfferedTool], *, is_whole: bool = True
+) -> None:
     """Propose what an approved MCP server says now of its tools, once for each thing it says.
 
-    Tools that it has no more, or that cannot be used, are the health check's to tell.
+    That is what it says of each, which it newly offers and, where the listing `is_whole`, which it
+    offers no more. One that cannot be used is the health check's to tell.
     """
     with transaction.atomic():
         package = Package.objects.select_for_update().get(pk=package.pk)
         if package.review_status != ReviewStatus.APPROVED:
             return
         tools = Tool.objects.filter(package=package, deleted_at=None).order_by("export_name")
+        live = {
+            tool.export_name: tool for tool in tools if tool.review_status != ReviewStatus.CANDIDATE
+        }
+        added = [item for item in offered.values() if item.name not in live and not item.problem]
+        gone = live.keys() - offered.keys() if is_whole and offered else set()
         found = [
-            _as_offered(tool, offered.get(tool.export_name))
-            for tool in tools
-            if tool.review_status != ReviewStatus.CANDIDATE
+            _as_offered(tool, offered.get(name)) for name, tool in live.items() if name not in gone
         ]
-        whole = FoundPackage(values={}, tools=found)
+        whole = FoundPackage(
+            values=_manifest(package, offered) if added or gone else {},
+            tools=[*found, *found_tools(package.name, added)],
+        )
         package_propose(package, whole, by=None, cause=Cause.CHECK, reason=REASON)
+
+
+def _manifest(package: Package, offered: Mapping[str, OfferedTool]) -> JsonObject:
+    """Return the manifest as an import would write it now."""
+    tools = {tool.name: tool.annotations for tool in offered.values()}
+    return {"manifest": {**package.manifest, "tools": storable(tools)}}
 
 
 def _as_offered(tool: Tool, offered: OfferedTool | None) -> FoundTool:

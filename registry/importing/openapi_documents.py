@@ -23,9 +23,10 @@ from registry.importing.openapi.document import (
 )
 from registry.importing.openapi.overview import overview_of
 from registry.importing.openapi.servers import server_problem
-from registry.models import ApiDocument, ImportJob, Package
+from registry.models import ApiDocument, ImportJob, Package, Proposal
 from registry.models.job import OPEN
 from registry.models.package import Ecosystem
+from registry.models.proposal import ProposalState
 from registry.outbound import Guard, fetch
 from registry.schemas import canonical_digest
 
@@ -42,6 +43,11 @@ def document_fetch(url: str, *, user: User | None) -> ApiDocument:
     Raises InvalidInput, InvalidDocument, HostRefused and what else keeps a server from answering.
     """
     url = checked_url(url)
+    return document_keep(document_at(url), user=user, url=url)
+
+
+def document_at(url: str) -> JsonObject:
+    """Fetch the document at a checked address without keeping it; raises as `document_fetch`."""
     request = httpx.Request("GET", url, headers={"Accept": MEDIA, "User-Agent": "Outfitter"})
     answer = fetch(request, seconds=FETCH_SECONDS, guard=Guard(max_bytes=LARGEST_DOCUMENT))
     if answer.status != httpx.codes.OK:
@@ -49,7 +55,7 @@ def document_fetch(url: str, *, user: User | None) -> ApiDocument:
             f"{answer.host} answered {answer.status} instead of the OpenAPI document.",
             "Check the address; a document behind a sign-in can be sent as a file.",
         )
-    return document_keep(read_document(answer.body), user=user, url=url)
+    return read_document(answer.body)
 
 
 def document_upload(content: bytes, filename: str, *, user: User | None) -> ApiDocument:
@@ -117,11 +123,14 @@ def checked_url(url: str) -> str:
 
 
 def _clear() -> None:
-    """Drop the old documents that no package was made of and no open import waits for."""
+    """Drop the old documents that no package was made of and no import or review waits for."""
     refers = {"ecosystem": Ecosystem.OPENAPI, "wanted": OuterRef("digest")}
     packages = Package.objects.annotate(wanted=KT("settings__digest")).filter(**refers)
     jobs = ImportJob.objects.annotate(wanted=KT("settings__digest")).filter(
         status__in=OPEN, **refers
     )
+    waiting = Proposal.objects.annotate(wanted=KT("after__settings__digest")).filter(
+        state=ProposalState.OPEN, package__ecosystem=Ecosystem.OPENAPI, wanted=OuterRef("digest")
+    )
     old = ApiDocument.objects.filter(created_at__lt=timezone.now() - KEPT_FOR)
-    old.filter(~Exists(packages), ~Exists(jobs)).delete()
+    old.filter(~Exists(packages), ~Exists(jobs), ~Exists(waiting)).delete()

@@ -16,17 +16,25 @@ from registry.importing.openapi.conformance import deviations
 from registry.importing.openapi.operations import Built, Catalogue, Operation, chosen
 from registry.importing.openapi.references import CannotTakeError
 from registry.importing.openapi.servers import host_pattern, servers_of
-from registry.importing.openapi_documents import document_by_digest, document_fetch
+from registry.importing.openapi_documents import (
+    document_by_digest,
+    document_fetch,
+    document_keep,
+)
 from registry.importing.openapi_requests import ALL
 from registry.importing.rows import locked_package, package_bring
 from registry.models import ApiDocument, ImportJob, Package
 from registry.models.package import Ecosystem, ReviewStatus, Tier
+from registry.models.proposal import Cause
 from registry.models.tool import ToolKind
 from registry.review.found import FoundPackage, FoundTool
+from registry.review.staging import package_propose
 from registry.services import MOST_HOSTS, package_allow_hosts
 
 TOLD_EVERY = 100
 """Operations between two stages that a job tells."""
+
+SEEN = "A check saw another document"
 
 LONGEST_VERSION = 64
 LONGEST_DESCRIPTION = 2_000
@@ -129,18 +137,50 @@ def _save(read: _Read, user: User | None) -> Imported:
         values["allowed_hosts"] = hosts  # who approves it allows them
     else:
         _allow_hosts(package, hosts, user)
-    found = FoundPackage(
-        values=values,
-        tools=[_found_tool(tool) for tool in read.tools],
-        gone={operation.key: "It cannot be a tool any more." for operation, _ in read.refused},
-        otherwise_gone="It is not chosen any more, or no longer in the document.",
-    )
-    brought = package_bring(package, found, made=made, user=user)
+    brought = package_bring(package, _found(read, values), made=made, user=user)
     report = brought[: len(read.tools)]
     report += [_refused(operation, error) for operation, error in read.refused]
     for entry in read.gone:
         report.append(_line(entry, "missing", "The document does not have it (any more)."))
     return Imported(package=package, report=[*report, *brought[len(read.tools) :]])
+
+
+def document_seen(package: Package, content: JsonObject) -> None:
+    """Propose what an approved API's document says now, where that is something else.
+
+    Raises a DomainError where nothing of it can be a tool.
+    """
+    if package.review_status != ReviewStatus.APPROVED:
+        return
+    document = document_keep(content, user=package.added_by, url=package.settings["url"])
+    read = _read(package.name, document, _chosen(package), _ignore)
+    if not read.tools:
+        return
+    with transaction.atomic():
+        package = Package.objects.select_for_update().get(pk=package.pk)
+        if package.review_status != ReviewStatus.APPROVED:
+            return
+        values = {**_package_values(read), "allowed_hosts": _hosts(package, read)}
+        found = _found(read, values)
+        package_propose(package, found, by=None, cause=Cause.CHECK, reason=SEEN)
+
+
+def _chosen(package: Package) -> JsonObject:
+    """Return what was chosen of the document; without a server of its own, the document's."""
+    return {name: package.settings[name] for name in ("server", "selection")}
+
+
+def _ignore(_: str) -> None:
+    """Drop what is told of a reading that nobody waits for."""
+
+
+def _found(read: _Read, values: JsonObject) -> FoundPackage:
+    return FoundPackage(
+        values=values,
+        tools=[_found_tool(tool) for tool in read.tools],
+        gone={operation.key: "It cannot be a tool any more." for operation, _ in read.refused},
+        otherwise_gone="It is not chosen any more, or no longer in the document.",
+    )
 
 
 def _package_values(read: _Read) -> JsonObject:

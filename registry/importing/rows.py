@@ -2,7 +2,7 @@
 
 This is the one place that decides which. New and unapproved packages are written at once and wait
 for review as they are. What would change of an approved one is proposed, but for the operator at
-the command line, who applies it.
+the command line, who applies it; that is kept among the decisions.
 """
 
 from django.contrib.auth.models import User
@@ -15,6 +15,7 @@ from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause, ProposalState
 from registry.models.tool import ExecutionHealth, Health, Visibility
+from registry.review.applied import applied_record, live_of
 from registry.review.found import FoundPackage, FoundTool
 from registry.review.opening import proposal_open_of, proposal_supersede
 from registry.review.rows import tool_put, tools_by_export, tools_retire
@@ -54,7 +55,12 @@ def package_bring(
             proposal = package_propose(package, found, by=user, cause=cause, reason=reason)
             if proposal is not None:
                 return _proposed(package, found, proposal)
-        return _write(package, found, user, cause, reason)
+        if package.review_status != ReviewStatus.APPROVED or made or not applies:
+            return _write(package, found, user, cause, reason)
+        before = live_of(package)
+        report = _write(package, found, user, cause, reason)
+        applied_record(package, before, cause=cause)
+        return report
 
 
 def _write(

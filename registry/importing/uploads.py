@@ -15,6 +15,7 @@ from email.parser import HeaderParser
 from pathlib import PurePosixPath
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.importing.access import reviews_packages
@@ -90,11 +91,12 @@ def read_module(content: bytes, filename: str, name: str = "") -> Module:
 
 
 def module_keep(module: Module, *, filename: str, user: User | None) -> Upload:
-    """Keep a module under its digest; the same one is kept once."""
+    """Keep a module under its digest; the same one is kept once, as if it was sent just now."""
     encoded = {path: base64.b64encode(data).decode() for path, data in module.files.items()}
-    upload, _ = Upload.objects.get_or_create(
+    upload, _ = Upload.objects.update_or_create(
         digest=module.digest,
-        defaults={
+        defaults={"created_at": timezone.now()},
+        create_defaults={
             "name": module.name,
             "filename": filename[-200:],
             "files": encoded,

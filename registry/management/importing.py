@@ -6,9 +6,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from config.lib.errors import DomainError
 from registry.importing.jobs import import_run
-from registry.models import ImportJob, Package
+from registry.models import ImportJob, Package, Proposal
 from registry.models.package import ReviewStatus
+from registry.review.applied import REASON
 from registry.services import package_review
+
+APPROVED = "Approved by the operator at the command line."
 
 
 class ImportCommand(BaseCommand):
@@ -43,9 +46,17 @@ class ImportCommand(BaseCommand):
         for finding in package.findings:
             self.stdout.write(f"  {finding['code']}: {finding['path']}: {finding['message']}")
         if options["approve"]:
-            told = "Approved with its import at the command line"
-            package_review(package, status=ReviewStatus.APPROVED, reason=told)
+            package_review(package, status=ReviewStatus.APPROVED, reason=APPROVED)
         elif package.review_status == ReviewStatus.APPROVED:
-            self.stdout.write("  You are the operator: what changed was applied without a review.")
+            self.stdout.write(f"  You are the operator: {self._applied(package, job)}")
         status = package.get_review_status_display().lower()
         self.stdout.write(self.style.SUCCESS(f"{package} is imported ({status})."))
+
+    def _applied(self, package: Package, job: ImportJob) -> str:
+        """Say what was applied, and under which decision it is kept."""
+        record = Proposal.objects.filter(
+            package=package, decision_reason=REASON, opened_at__gte=job.created_at
+        ).first()
+        if record is None:
+            return "nothing that a review decides on has changed."
+        return f"what changed was applied without a review, and is kept as decision {record.pk}."

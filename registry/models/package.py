@@ -78,6 +78,12 @@ class Package(Stoppable):
     downloads = models.PositiveBigIntegerField(
         null=True, blank=True, help_text="Downloads in the last month, where the registry tells."
     )
+    deprecations = models.JSONField(
+        default=dict,
+        blank=True,
+        editable=False,
+        help_text="Versions that the registry calls deprecated, with its reason, as last seen.",
+    )
     manifest = models.JSONField(
         default=dict, blank=True, help_text="package.json as it was installed."
     )
@@ -125,6 +131,11 @@ class Package(Stoppable):
             notify_stop("package_stopped"),
             *audited("package", *GOVERNED, label="item.ecosystem || ':' || item.name"),
         ]
+
+    @property
+    def deprecated(self) -> str:
+        """Return why the registry calls the version in use deprecated; empty where it does not."""
+        return str(self.deprecations.get(self.version, ""))
 
     def __str__(self) -> str:
         return f"{self.name}@{self.version}" if self.version else self.name

@@ -69,6 +69,7 @@ GOVERNED = (
     *("deprecated_on", "successor", "deprecation_note"),
     *("stopped_at", "stopped_by", "stopped_reason"),
     *("calls_per_minute", "cost_per_call", "deleted_at"),
+    *("scopes_added", "scopes_dropped", "timeout_governed"),
 )
 """The fields whose change is audited. Health, quality and times change with every call."""
 
@@ -150,6 +151,23 @@ class Tool(Fares, Stoppable):
     deprecation_note = models.CharField(max_length=500, blank=True)
     calls_per_minute = models.PositiveIntegerField(
         null=True, blank=True, help_text="For each caller; empty: the site's default."
+    )
+    scopes_added = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="Required by a governor beside those that its package declares.",
+    )
+    scopes_dropped = ArrayField(
+        models.CharField(max_length=100),
+        default=list,
+        blank=True,
+        editable=False,
+        help_text="Declared by its package, and not required because a governor said so.",
+    )
+    timeout_governed = models.BooleanField(
+        default=False, editable=False, help_text="A governor has set the time limit."
     )
     cost_per_call = models.DecimalField(
         max_digits=12, decimal_places=6, null=True, blank=True, help_text="US dollars."

@@ -13,6 +13,7 @@ from registry.models.tool import ExecutionHealth, Health
 from registry.quality.scoring import quality_at_publish
 from registry.review.found import PACKAGE_FIELDS
 from registry.schemas import canonical_digest
+from registry.scopes import scopes_merged
 from registry.services import free_wire_name, package_allow_hosts, tool_delete, tool_publish
 from registry.specs import TOOL_FIELDS, snapshot_of
 
@@ -89,6 +90,8 @@ def tool_adopt(tool: Tool, entry: JsonObject, *, by: User) -> None:
     title = tool.title
     for name in TOOL_FIELDS:
         value = staged.snapshot.get(name, [])  # `raw_string_args` is left out where there are none
+        if name == "required_scopes":  # a governor's are not taken back by what a package says
+            value = scopes_merged(base.get(name, value), tool.required_scopes, value)
         if value != base.get(name, []):
             setattr(tool, name, value)
     if tool.package is None and tool.title != title:

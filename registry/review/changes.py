@@ -13,6 +13,7 @@ from registry.review.texts import finding
 State = Mapping[str, JsonValue]
 # Variables hold little else than secrets under these names; elsewhere they may be anything.
 _SECRET_VARIABLE = re.compile(r"(^|_)(TOKEN|KEY|PAT|AUTH|DSN|COOKIE|SESSION)$", re.IGNORECASE)
+MOST_HOSTS_TOLD = 5
 HASHED = frozenset({"npm", "pypi"})
 """Ecosystems whose registries vouch for the content of a version."""
 
@@ -24,11 +25,15 @@ def change_findings(before: State, after: State) -> Iterator[JsonObject]:
     """
     old, new = before.get("package") or {}, after.get("package") or {}
     first = not old and not before.get("tools")
+    if new.get("deprecated"):
+        told = f"The registry calls version {new.get('version')} deprecated: {new['deprecated']}"
+        yield finding("deprecated_version", "package.version", WARN, told[:600])
     if new:
         yield from _content(old, new, _ecosystem(after))
         yield from manifest_findings(old.get("manifest") or {}, new.get("manifest") or {})
     yield from _variables(before, after, first=first)
     yield from _hosts(before, after, first=first)
+    yield from _network_kept(old, new)
     known = before.get("tools") or {}
     for export, snapshot in (after.get("tools") or {}).items():
         if export in known:
@@ -88,6 +93,17 @@ def _hosts(before: State, after: State, *, first: bool) -> Iterator[JsonObject]:
         if host not in known:
             verb = "reaches" if first else "would reach"
             yield finding("new_host", path, INFO if first else BLOCK, f"It {verb} {host}.")
+
+
+def _network_kept(old: State, new: State) -> Iterator[JsonObject]:
+    """Tell that other code would reach what the approved code was allowed to."""
+    known = old.get("allowed_hosts") or []
+    hosts = [host for host in new.get("allowed_hosts") or [] if host in known]
+    if hosts and old.get("artifact") != new.get("artifact"):
+        left = len(hosts) - MOST_HOSTS_TOLD
+        named = ", ".join(hosts[:MOST_HOSTS_TOLD]) + (f" and {left} more" if left > 0 else "")
+        told = f"Its new code would have network to {named}, as it has now."
+        yield finding("network_kept", "package.allowed_hosts", INFO, told)
 
 
 def _tool(old: State, new: State, path: str) -> Iterator[JsonObject]:

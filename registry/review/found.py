@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from config.lib.types import JsonObject
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem
+from registry.scopes import scopes_with
 from registry.specs import snapshot_of
 
 PACKAGE_FIELDS = (
@@ -67,6 +68,16 @@ class FoundPackage:
 def as_it_is(tool: Tool) -> FoundTool:
     """Return a tool of which nothing changes but what its package says."""
     return FoundTool(export=tool.export_name, values={}, is_checked=False)
+
+
+def with_governed(tool: Tool | None, values: JsonObject) -> JsonObject:
+    """Return what was found of a tool, with the scopes that a governor added or took away."""
+    if tool is None or "required_scopes" not in values:
+        return values
+    scopes = scopes_with(
+        values["required_scopes"], added=tool.scopes_added, dropped=tool.scopes_dropped
+    )
+    return {**values, "required_scopes": scopes}
 
 
 def package_values(package: Package) -> JsonObject:

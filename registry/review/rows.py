@@ -6,6 +6,7 @@ from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
 from registry.models import Package, Tool
+from registry.review.found import with_governed
 from registry.services import free_wire_name, tool_delete, tool_publish
 
 
@@ -28,6 +29,7 @@ def tool_put(
 
     `name` is `(package, export)` as `free_wire_name` takes it; a living tool keeps its wire name.
     """
+    values = with_governed(tool, values)
     tool = tool or Tool(package=package, export_name=export)
     tool.export_name = export
     tool.package = package  # the very instance that was changed, not an older copy

@@ -1,8 +1,9 @@
 """Put what would change beside what is live, for a reviewer to decide on."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from dataclasses import dataclass
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -14,7 +15,14 @@ from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.models.tool import Visibility
 from registry.review.adopting import is_compared_with
-from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
+from registry.review.found import (
+    FoundPackage,
+    FoundTool,
+    package_values,
+    package_with,
+    pinned,
+    with_governed,
+)
 from registry.review.opening import (
     proposal_open_of,
     proposal_refused,
@@ -79,6 +87,7 @@ def _propose(
     if digest == before:
         if cause == Cause.CHECK and present is not None and present.cause == cause:
             proposal_supersede(present)  # it offers again what was approved
+            _take_out(living, kept)
         return None
     if present is not None and (
         _proposes_just(present, digest, package) or _stands_before(present, cause)
@@ -88,9 +97,7 @@ def _propose(
         return refused
     if present is not None:
         proposal_supersede(present)
-    for tool in living:  # proposed before, and found no more
-        if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
-            tool_delete(tool)
+    _take_out(living, kept)
     changed = [draft for draft in drafts if _changes(draft, package)]
     return Proposal.objects.create(
         package=package,
@@ -101,11 +108,18 @@ def _propose(
         versions=[_stage(draft, proposed, by, reason) for draft in changed],
         removed=[str(tool.pk) for tool in live if tool.pk not in kept],
         findings=[
-            *_scanned(package, live, proposed, [draft.row for draft in drafts]),
+            *scanned(package, live, proposed, [draft.row for draft in drafts]),
             *found.notes,
         ],
         opened_by=by,
     )
+
+
+def _take_out(living: list[Tool], kept: Collection[UUID]) -> None:
+    """Delete the tools that were proposed before, and are found no more."""
+    for tool in living:
+        if tool.pk not in kept and tool.review_status == ReviewStatus.CANDIDATE:
+            tool_delete(tool)
 
 
 @transaction.atomic
@@ -130,8 +144,8 @@ def package_announce(
         cause=cause,
         digest=digest,
         after=package_values(package),
-        versions=[_entry(tool, tool.version, None) for tool in tools],
-        findings=[*_scanned(None, [], package, tools), *notes],
+        versions=[entry(tool, tool.version, None) for tool in tools],
+        findings=[*scanned(None, [], package, tools), *notes],
         opened_by=by,
     )
 
@@ -187,19 +201,22 @@ def _tool_proposal(
     )
 
 
-def _scanned(
-    before: Package | None, live: list[Tool], after: Package, proposed: list[Tool]
+def scanned(
+    before: Package | None, live: Sequence[Tool], after: Package, proposed: Sequence[Tool]
 ) -> list[JsonObject]:
     """Return what the scans find in what is proposed."""
     taken = names_taken([tool.export_name for tool in proposed], but=after)
     return scan(
         {"package": package_values(before) if before else None, "tools": _said(before, live)},
-        {"package": package_values(after), "tools": _said(after, proposed)},
+        {
+            "package": {**package_values(after), "deprecated": after.deprecated},
+            "tools": _said(after, proposed),
+        },
         taken=taken,
     )
 
 
-def _said(package: Package | None, tools: list[Tool]) -> JsonObject:
+def _said(package: Package | None, tools: Sequence[Tool]) -> JsonObject:
     for tool in tools:
         tool.package = package
     return {tool.export_name: snapshot_of(tool) for tool in tools}
@@ -209,7 +226,8 @@ def _draft(found: FoundTool, known: dict[str, Tool], proposed: Package) -> _Draf
     tool = known.get(found.export) or known.get(found.known_as)
     row = copy(tool) if tool else Tool(visibility=Visibility.PUBLIC)
     row.package, row.export_name = proposed, found.export
-    for name, value in {**({} if tool else found.first), **found.values}.items():
+    values = with_governed(tool, {**({} if tool else found.first), **found.values})
+    for name, value in values.items():
         setattr(row, name, value)
     return _Draft(known=tool, row=row, found=found)
 
@@ -225,7 +243,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     known = draft.known
     if known is not None and not draft.is_new:
         number = version_stage(known, snapshot_of(draft.row), author=by, reason=reason)
-        return _entry(draft.row, number, known.version, draft.found)
+        return entry(draft.row, number, known.version, draft.found)
     values = {
         **({} if known else draft.found.first),
         **draft.found.values,
@@ -236,7 +254,7 @@ def _stage(draft: _Draft, proposed: Package, by: User | None, reason: str) -> Js
     tool = tool_put(
         known, proposed, draft.found.export, values, name=name, author=by, reason=reason
     )
-    return _entry(tool, tool.version, None, draft.found)
+    return entry(tool, tool.version, None, draft.found)
 
 
 def _status_when_new(known: Tool | None) -> str:
@@ -245,7 +263,7 @@ def _status_when_new(known: Tool | None) -> str:
     return known.review_status if known and stopped else ReviewStatus.CANDIDATE
 
 
-def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
+def entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = None) -> JsonObject:
     """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
     return {**entry, "error": found.error} if found and found.is_checked else entry

@@ -135,12 +135,16 @@ class Collected:
 
 @dataclass(frozen=True, slots=True)
 class FoundPackage:
-    """One result of a registry's search; `date` is ISO 8601, texts are empty where unknown."""
+    """One result of a registry's search; `date` is ISO 8601, texts are empty where unknown.
+
+    `downloads` are those of the last month, None where the registry does not tell.
+    """
 
     name: str
     version: str
     date: str
     keywords: tuple[str, ...]
+    downloads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

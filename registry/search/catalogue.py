@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from config.lib.types import JsonSchema
 from registry.models import Tool
+from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
 from registry.search.document import SearchDocument
 from registry.selectors import approved
@@ -26,9 +27,23 @@ def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
 
 
 def _findable() -> QuerySet[Tool]:
-    """Return the living tools but for the public ones that nobody has approved."""
+    """Return the living tools but for those that nobody may find.
+
+    What a person made and nobody has approved is found by that person. A package that waits is
+    found by nobody, whoever brought it: what strangers say of it reaches no model by itself.
+    """
     tools = Tool.objects.filter(deleted_at=None).select_related("package")
-    return tools.filter(~Q(visibility=Visibility.PUBLIC) | approved())
+    return tools.filter(approved() | Q(owner__isnull=False))
+
+
+def _only_for(tool: Tool) -> frozenset[int]:
+    """Return who owns a tool that is for nobody else; empty where it is for others as well."""
+    package = tool.package
+    status = ReviewStatus.APPROVED
+    is_approved = tool.review_status == status and (not package or package.review_status == status)
+    if tool.visibility == Visibility.TEAM or (tool.visibility == Visibility.PUBLIC and is_approved):
+        return frozenset()
+    return frozenset(() if tool.owner_id is None else (tool.owner_id,))
 
 
 def document_of(tool: Tool) -> SearchDocument:
@@ -46,6 +61,7 @@ def document_of(tool: Tool) -> SearchDocument:
         ai_agent=tuple(_guidance_texts(tool.ai_agent or {})),
         quality=float(tool.quality),
         downloads=(package.downloads or 0) if package else 0,
+        only_for=_only_for(tool),
     )
 
 

@@ -21,6 +21,7 @@ class SearchDocument:
     `parameters` are the names and descriptions of its inputs, `ai_agent` the texts of its
     guidance (use case, limitations, examples), `quality` a share in 0–1, `downloads` the
     package's downloads of the last month. The last two break ties only and are no text.
+    `only_for` are the people who may find it; empty: whoever may use it.
     """
 
     id: str
@@ -34,6 +35,11 @@ class SearchDocument:
     ai_agent: tuple[str, ...] = ()
     quality: float = 0.0
     downloads: int = 0
+    only_for: frozenset[int] = frozenset()
+
+    def is_for(self, person: int | None) -> bool:
+        """Say whether it may be among what is found for a person."""
+        return not self.only_for or person in self.only_for
 
 
 def weighted_terms(document: SearchDocument) -> dict[str, float]:

@@ -23,6 +23,7 @@ from registry.search.deadline import Deadline
 from registry.search.document import SearchDocument, weighted_terms
 from registry.search.tokens import query_terms
 from registry.selectors import tools_usable_by
+from registry.step_troubles import step_troubles
 
 FLOOR = 0.2
 """Relevance below which a tool is not injected; calibrated in tests/registry/search."""
@@ -105,9 +106,12 @@ class SearchIndex:
         return len(self._documents)
 
     def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline
+        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
     ) -> list[tuple[UUID, dict[str, float]]]:
-        """Return the best tools with the parts of their scores, best first."""
+        """Return the best tools with the parts of their scores, best first.
+
+        What is for its makers alone takes no place among what is found for others.
+        """
         with deadline.holding(self._lock):
             self._refresh(deadline)
             text = self._relevance(query)
@@ -117,6 +121,7 @@ class SearchIndex:
             parts = {
                 name: self._parts(self._documents[name], share, history.get(name, 0.0))
                 for name, share in text.items()
+                if self._documents[name].is_for(person)
             }
         ranked = sorted(parts.items(), key=lambda item: (-item[1]["score"], item[0]))
         return [(UUID(name), values) for name, values in ranked[:CANDIDATES]]
@@ -222,9 +227,10 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline)
+    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+        troubles = step_troubles(usable.values())
     hits: list[Hit] = []
     places = limit
     for tool_id, parts in candidates:
@@ -232,6 +238,8 @@ def search(
         if tool is None:
             continue
         reason = _reason(tool, parts["score"], exclude, scopes, floor, places)
+        if reason in ("", BEYOND_LIMIT) and tool_id in troubles:
+            reason = f"broken: {troubles[tool_id]}"
         places -= not reason
         hits.append(
             Hit(

@@ -28,6 +28,7 @@ from registry.results import Failed, Succeeded, ToolResult
 from registry.review.drafts import tool_as_asked
 from registry.schema_forms import arguments_from_form
 from registry.selectors import invocations_of, tool_visible_to, versions_of
+from registry.step_troubles import step_troubles
 from registry.usage.tokens import tokens_of
 from registry.views.display import (
     asked_by,
@@ -150,6 +151,7 @@ def _context(
         "refusal": None if waiting or tool.package else last_refusal(tool, request.user),
         "tool": tool,
         "note": health_note(tool),
+        "step_trouble": step_troubles([tool]).get(tool.pk, ""),
         "mending": mending_of(tool.package, request.user, tool),
         "asks": asked_by(tool),
         "parameters": parameters_of(tool.input_schema),

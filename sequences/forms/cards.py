@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from registry.schema_forms import FormField
 from sequences.definition import Problem
 from sequences.forms.drafts import Draft, Row, StepDraft
-from sequences.forms.step_tools import StepTool
+from sequences.forms.step_tools import StepTool, tool_at
 
 SOURCES = (
     ("initialInput", "Initial input"),
@@ -150,7 +150,7 @@ def builder_of(
     steps = []
     outputs: tuple[str, ...] = ()
     for index, step in enumerate(draft.steps):
-        tool = chosen.get(step.tool.strip())
+        tool = tool_at(chosen, step.tool, step.version)
         steps.append(_step_card(draft, index, tool, outputs, names, told))
         outputs = (*outputs, step.store_as.strip()) if step.store_as.strip() else outputs
     final = tuple(

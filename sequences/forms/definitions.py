@@ -8,7 +8,7 @@ from registry.schema_forms import FormField
 from sequences.definition import DefinitionInvalid, Problem, problem_at
 from sequences.forms.drafts import Draft, Row, StepDraft
 from sequences.forms.static_values import static_from_text
-from sequences.forms.step_tools import StepTool
+from sequences.forms.step_tools import StepTool, tool_at
 
 Place = tuple[str | int, ...]
 
@@ -21,7 +21,7 @@ def definition_from_draft(draft: Draft, chosen: Mapping[str, StepTool]) -> JsonO
     definition: JsonObject = {
         "format": 1,
         "steps": [
-            _step(step, number, chosen.get(step.tool.strip()))
+            _step(step, number, tool_at(chosen, step.tool, step.version))
             for number, step in enumerate(draft.steps, 1)
         ],
     }

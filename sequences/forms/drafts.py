@@ -15,7 +15,7 @@ from registry.models import Tool
 from registry.models.tool import Visibility
 from registry.schema_forms import FormField
 from sequences.forms.static_values import text_from_static
-from sequences.forms.step_tools import StepTool
+from sequences.forms.step_tools import StepTool, tool_at
 
 STARTER_SCHEMA: JsonObject = {
     "type": "object",
@@ -128,7 +128,7 @@ def draft_from_tool(tool: Tool, chosen: Mapping[str, StepTool]) -> Draft:
         scopes=" ".join(tool.required_scopes),
         schema=_pretty(tool.input_schema),
         steps=[
-            _step_draft(step, chosen.get(step["toolToRunId"]))
+            _step_draft(step, tool_at(chosen, step["toolToRunId"], _text(step.get("toolVersion"))))
             for step in definition.get("steps", ())
         ],
         final=_rows((definition.get("finalOutputMapping") or {}).items(), {}),

@@ -1,18 +1,20 @@
 """The tools that the builder offers and that its steps have chosen."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from config.lib.types import JsonObject, JsonSchema
 from registry.deprecated import day_in_words, deprecation_notice, retired
-from registry.models import Tool
+from registry.models import Tool, ToolVersion
 from registry.models.tool import Visibility
 from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
+from registry.step_troubles import step_troubles, tool_trouble
 
 MOST_OFFERED = 2_000
 """Tools in the builder's list; any other can be typed by its name."""
@@ -34,6 +36,8 @@ class StepTool:
     live: int
     numbers: tuple[str, ...]
     notice: str
+    trouble: str = ""
+    """Why a step cannot call it at present, as `that …`."""
 
 
 def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
@@ -44,13 +48,67 @@ def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
     return list(tools.values_list("wire_name", "title")[:MOST_OFFERED])
 
 
-def tools_chosen(user: User, names: Iterable[str]) -> dict[str, StepTool]:
-    """Return the tools that are named, by wire name and by id; what does not exist is not in it."""
+Pin = tuple[str, str]
+"""A tool's wire name or id, and the version that a step holds it to; "" for none."""
+
+
+def tools_chosen(user: User, pins: Iterable[Pin]) -> dict[str, StepTool]:
+    """Return the tools that are named, by wire name and by id; what does not exist is not in it.
+
+    One that is pinned to another version than the live one is there as it was then, too; see
+    `tool_at`.
+    """
+    pins = [(name.strip(), version.strip()) for name, version in pins]
+    chosen = _by_name(user, [name for name, _ in pins])
+    return {**chosen, **_as_pinned(chosen, pins)}
+
+
+def tool_at(chosen: Mapping[str, StepTool], name: str, version: str) -> StepTool | None:
+    """Return a chosen tool as it is in the version that a step is pinned to, else as it is now."""
+    name = name.strip()
+    return chosen.get(f"{name}@{version.strip()}") or chosen.get(name)
+
+
+def _as_pinned(chosen: Mapping[str, StepTool], pins: Iterable[Pin]) -> dict[str, StepTool]:
+    held = {
+        (name, version): tool
+        for name, version in pins
+        if (tool := chosen.get(name)) and version in tool.numbers and version != str(tool.live)
+    }
+    wanted = Q(pk=None)
+    for (_, version), tool in held.items():
+        wanted |= Q(tool_id=tool.id, number=int(version))
+    rows = ToolVersion.objects.filter(wanted) if held else ()
+    said = {(str(row.tool_id), str(row.number)): row.snapshot for row in rows}
+    return {
+        f"{name}@{version}": _then(tool, snapshot)
+        for (name, version), tool in held.items()
+        if (snapshot := said.get((tool.id, version)))
+    }
+
+
+def _then(tool: StepTool, snapshot: JsonObject) -> StepTool:
+    schema = snapshot["input_schema"]
+    return replace(
+        tool,
+        description=snapshot["description"],
+        open_to_more=schema.get("additionalProperties") is not False,
+        fields=_fields(schema),
+    )
+
+
+def _fields(schema: JsonSchema) -> dict[str, FormField]:
+    fields = sorted(form_fields(schema), key=lambda field: not field.required)
+    return {field.name: field for field in fields}
+
+
+def _by_name(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     wanted = {name.strip() for name in names if name.strip()}
     found = tools_usable_by(user).filter(
         Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
     )
-    tools = [_step_tool(tool, user) for tool in found]
+    within = step_troubles(found)
+    tools = [_step_tool(tool, user, within) for tool in found]
     return {key: tool for tool in tools for key in (tool.name, tool.id)}
 
 
@@ -85,18 +143,18 @@ def _loss(tool: Tool) -> str:
     )
 
 
-def _step_tool(tool: Tool, user: User) -> StepTool:
-    fields = sorted(form_fields(tool.input_schema), key=lambda field: not field.required)
+def _step_tool(tool: Tool, user: User, within: Collection[UUID]) -> StepTool:
     return StepTool(
         id=str(tool.pk),
         name=tool.wire_name,
         title=tool.title,
         description=tool.description,
         open_to_more=tool.input_schema.get("additionalProperties") is not False,
-        fields={field.name: field for field in fields},
+        fields=_fields(tool.input_schema),
         live=tool.version,
         numbers=tuple(map(str, numbers_to_pin(tool, user))),
         notice=deprecation_notice(tool),
+        trouble=tool_trouble(tool) or ("that cannot run now" if tool.pk in within else ""),
     )
 
 

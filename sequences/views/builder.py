@@ -85,8 +85,9 @@ def _stored(user: User, tool: Tool | None) -> Draft:
     if tool is None:
         return new_draft()
     tool = draft_of(tool)
-    ids = [step["toolToRunId"] for step in (tool.definition or {}).get("steps", ())]
-    return draft_from_tool(tool, tools_chosen(user, ids))
+    steps = (tool.definition or {}).get("steps", ())
+    pins = [(step["toolToRunId"], str(step.get("toolVersion") or "")) for step in steps]
+    return draft_from_tool(tool, tools_chosen(user, pins))
 
 
 def _saved(user: User, tool: Tool | None, draft: Draft, agreed: str) -> Tool:
@@ -125,7 +126,7 @@ def _team(user: User, team_id: str) -> Group | None:
 
 
 def _chosen(user: User, draft: Draft) -> Mapping[str, StepTool]:
-    return tools_chosen(user, [step.tool for step in draft.steps])
+    return tools_chosen(user, [(step.tool, step.version) for step in draft.steps])
 
 
 def _inputs(draft: Draft) -> list[str]:

@@ -3,20 +3,24 @@
 import io
 import stat
 import zipfile
+from datetime import timedelta
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from registry.calling import invoke
 from registry.context import CallContext, Caller
 from registry.execution import Succeeded
 from registry.importing.errors import InvalidUpload, PackageNotYours
 from registry.importing.jobs import import_request, import_run, upload_request
-from registry.importing.uploads import read_module
+from registry.importing.upload_clearing import uploads_clear
+from registry.importing.uploads import module_keep, read_module
 from registry.loading import load_spec
 from registry.models import ImportJob, Package, Proposal, Tool, Upload
 from registry.models.package import Ecosystem, ReviewStatus
-from registry.services import package_review
+from registry.services import package_review, tool_publish
+from tests.factories import make_package, make_tool
 
 GREET = b'''"""Greets."""
 
@@ -193,6 +197,24 @@ class TestImport:
             bring(LOUD, "greeting.py", charlie)
         assert Upload.objects.count() == 1
 
+    def test_a_wheel_is_installed_with_what_it_requires(self, alice):
+        code = b"""import idna
+
+
+def spell(host: str) -> str:
+    \"\"\"Spell a host in ASCII.\"\"\"
+    return idna.encode(host).decode()
+"""
+        metadata = b"Metadata-Version: 2.1\nName: speller\nVersion: 1\nRequires-Dist: idna>=3\n\nHi"
+        files = {"speller/__init__.py": code, "speller-1.dist-info/METADATA": metadata}
+        job = bring(zipped(files), "speller-1-py3-none-any.whl", alice)
+
+        assert (job.error, [entry["export"] for entry in job.report]) == (None, ["spell"])
+        context = CallContext(user=alice, caller=Caller.BROWSER)
+        result = invoke(load_spec(Tool.objects.get()), {"host": "bücher.example"}, context)
+        assert isinstance(result, Succeeded), result
+        assert result.output == "xn--bcher-kva.example"
+
     def test_a_refresh_reads_the_upload_in_use_again(self, alice):
         bring(GREET, "greeting.py", alice)
 
@@ -269,3 +291,45 @@ class TestAsking:
             for content in (GREET, GREET, LOUD)
         ]
         assert [answer.status_code for answer in answers] == [202, 202, 409]
+
+
+@pytest.mark.django_db
+class TestClearing:
+    """What nothing is made of goes with the artifacts, a day after it was sent last."""
+
+    def kept(self, content, *, days=2):
+        module = read_module(content, "greeting.py")
+        module_keep(module, filename="greeting.py", user=None)
+        sent = timezone.now() - timedelta(days=days)
+        Upload.objects.filter(digest=module.digest).update(created_at=sent)
+        return module.digest
+
+    def test_an_old_upload_that_nothing_refers_to_is_removed(self):
+        self.kept(GREET)
+        new = self.kept(LOUD, days=0)
+        assert uploads_clear() == 1
+        assert set(Upload.objects.values_list("digest", flat=True)) == {new}
+
+    def test_what_a_package_a_version_a_review_or_an_import_refers_to_stays(self):
+        digests = [self.kept(GREET + b"#" * count) for count in range(5)]
+        package = make_package(ecosystem="upload", name="greeting", version=digests[0][:12])
+        tool = make_tool(package=package)
+        package.version = digests[1]
+        tool_publish(tool, author=None)  # the version before keeps the first
+        Proposal.objects.create(
+            package=package, cause="import", digest="x", after={"version": digests[2]}
+        )
+        ImportJob.objects.create(ecosystem="upload", name="greeting", version=digests[3])
+        assert uploads_clear() == 1
+        left = set(Upload.objects.values_list("digest", flat=True))
+        assert left == set(digests[:4])
+
+    def test_another_packages_version_keeps_no_upload(self):
+        digest = self.kept(GREET)
+        make_package(ecosystem="pypi", name="greeting", version=digest)
+        assert uploads_clear() == 1
+
+    def test_what_is_sent_again_is_as_if_it_was_new(self):
+        self.kept(GREET)
+        module_keep(read_module(GREET, "greeting.py"), filename="greeting.py", user=None)
+        assert uploads_clear() == 0

@@ -1,11 +1,15 @@
 """The feeds, and who looks through which at the moment."""
 
 import re
+from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from celery import current_app
 from django.conf import settings
+from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
+from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, Q
 from django.utils import timezone
@@ -17,6 +21,7 @@ from registry.importing.errors import QueueUnavailable
 from registry.models import SyncFeed
 from registry.models.sync import SyncKind
 
+CHANGEABLE = ("enabled", "every_minutes", "most_per_run")
 TASK = "registry.sync_packages"
 KEYWORD = "tpmjs"
 _KEYWORD = re.compile(r"[^\s:,]{1,100}")
@@ -81,6 +86,35 @@ def feed_ask(feed: SyncFeed, *, user: User | None) -> None:
         raise NotAllowed("Only a reviewer has registries looked through.", "Ask a reviewer.")
     SyncFeed.objects.filter(pk=feed.pk).update(asked=True)
     transaction.on_commit(_enqueue)
+
+
+@transaction.atomic
+def feed_change(feed: SyncFeed, changes: Mapping[str, Any], *, by: User) -> SyncFeed:
+    """Change whether, how often and how much is looked through; what for stays as it is.
+
+    `changes` are some of `CHANGEABLE`. One that is turned on is looked through soon. Raises
+    NotAllowed, and InvalidInput for values that cannot be.
+    """
+    if not by.has_perm("registry.change_syncfeed"):
+        raise NotAllowed("Only a governor changes what is looked through.", "Ask a governor.")
+    feed = SyncFeed.objects.select_for_update().get(pk=feed.pk)
+    changed = [
+        name for name in CHANGEABLE if name in changes and changes[name] != getattr(feed, name)
+    ]
+    for name in changed:
+        setattr(feed, name, changes[name])
+    if "enabled" in changed and feed.enabled:
+        feed.next_at = None
+    try:
+        feed.clean_fields()
+    except ValidationError as error:
+        problems = [{"path": f"$.{k}", "message": v[0]} for k, v in error.message_dict.items()]
+        raise InvalidInput("The feed cannot be so.", problems=problems) from error
+    if changed:
+        feed.save()
+        told = "; ".join(f"{name}: {getattr(feed, name)}" for name in changed)
+        LogEntry.objects.log_actions(by.pk, [feed], CHANGE, change_message=told, single_object=True)
+    return feed
 
 
 def _enqueue() -> None:

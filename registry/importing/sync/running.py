@@ -19,6 +19,7 @@ from registry.errors import (
 )
 from registry.importing.sync.feeds import LEASE, feed_lease, feed_named, feeds_ensure
 from registry.importing.sync.judging import Judged, judge
+from registry.importing.sync.noting import registry_note
 from registry.importing.sync.sources import Page, newest_of, page_of
 from registry.models import Package, SyncEntry, SyncFeed, SyncRun
 from registry.models.package import Ecosystem
@@ -72,6 +73,7 @@ def package_look(name: str) -> SyncRun:
     package = Package.objects.filter(ecosystem=Ecosystem.NPM, name=name).first()
     found = newest_of(Ecosystem.NPM, name, package.version if package else "")
     judged = judge([found])
+    registry_note([found])
     feed = feed_named("")
     run = SyncRun.objects.create(feed=feed, found=1, finished_at=timezone.now())
     SyncEntry.objects.bulk_create(_entries(run, [item for item in judged if item.state]))
@@ -112,6 +114,7 @@ def _keep(run: SyncRun, cursor: object, page: Page) -> bool:
     if feed.checkpoint != cursor or run.finished_at is not None:
         return False
     judged = judge(page.found)
+    registry_note(page.found)
     room = max(feed.most_per_run - run.new - run.changed, 0)
     waiting = [item for item in judged if item.state == EntryState.WAITING]
     kept, left = waiting[:room], waiting[room:]

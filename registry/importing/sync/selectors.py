@@ -48,6 +48,11 @@ def feed_states() -> list[FeedState]:
     return [FeedState(feed=feed, run=runs.get(feed.pk)) for feed in feeds]
 
 
+def feed_state(feed: SyncFeed) -> FeedState:
+    """Return one feed with its newest run."""
+    return FeedState(feed=feed, run=feed.runs.order_by("-started_at").first())
+
+
 def runs_recent() -> QuerySet[SyncRun]:
     """Return the newest runs of all feeds."""
     return SyncRun.objects.select_related("feed").order_by("-started_at", "pk")[:RUNS_SHOWN]

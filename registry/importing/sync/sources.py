@@ -30,6 +30,8 @@ class Found:
 
     `version` is the newest and `integrity` its own, `now` that of the version in use here; empty
     where unknown. `note` says what a reviewer should know; with `error` nothing else is known.
+    `downloads` are those of the last month. `deprecated` is version → why the registry calls it
+    deprecated, of the newest and the one in use; None where that was not looked up.
     """
 
     ecosystem: str
@@ -39,6 +41,8 @@ class Found:
     now: str = ""
     note: str = ""
     error: str = ""
+    downloads: int | None = None
+    deprecated: dict[str, str] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +91,12 @@ def keyword_page(feed: SyncFeed, cursor: JsonObject) -> Page:
     is_last = is_last or after >= (MOST_LISTED if whole else MOST_FOUND)
     return Page(
         found=[
-            Found(ecosystem=Ecosystem.NPM, name=item.name, version=clean_text(item.version))
+            Found(
+                ecosystem=Ecosystem.NPM,
+                name=item.name,
+                version=clean_text(item.version),
+                downloads=item.downloads,
+            )
             for item in found
             if _has(item, feed.keyword, whole=whole) and clean_text(item.name) == item.name
         ],
@@ -145,6 +154,11 @@ def _found(ecosystem: str, name: str, told: NewestVersion) -> Found:
         integrity=clean_text(told.newest.integrity),
         now=clean_text(told.current.integrity),
         note=_note(ecosystem, told),
+        deprecated={
+            version.version: version.deprecated
+            for version in (told.newest, told.current)
+            if version.version and version.deprecated
+        },
     )
 
 

@@ -26,6 +26,7 @@ from registry.sandbox.service.wire import Violation, parse_json
 ASK_SECONDS = 20.0
 CLIENT_SECONDS = 15.0
 MAX_ANSWER_BYTES = 24 * MB
+MOST_DOWNLOADS = 2**53
 LONGEST_WAIT = 24 * 3600
 """Seconds; a registry that asks for more patience is asked again after a day."""
 MAX_PAGE = 2000
@@ -57,9 +58,10 @@ class NpmRegistry:
         self._default = ""
 
     async def search(self, text: str, offset: int, size: int) -> dict[str, Any]:
-        """Return `{packages: [{name, version, date, keywords}], total}` of one page of a search.
+        """Return `{packages, total}` of one page of a search.
 
-        `total` is None where the registry does not say. Raises ServiceError.
+        A package is `{name, version, date, keywords, downloads}`; `downloads` and `total` are None
+        where the registry does not say. Raises ServiceError.
         """
         base = await self._registry("")
         query = urlencode({"text": text, "size": min(size, MAX_PAGE), "from": offset})
@@ -247,7 +249,16 @@ def _package(item: Any) -> dict[str, Any] | None:
         "version": version[:64] if isinstance(version, str) else "",
         "date": date[:40] if isinstance(date, str) else "",
         "keywords": [word[:100] for word in words if isinstance(word, str)],
+        "downloads": _monthly(item),
     }
+
+
+def _monthly(item: Mapping[str, Any]) -> int | None:
+    """Return the downloads of the last month, where the registry tells of them in its search."""
+    count = _mapping(item.get("downloads")).get("monthly")
+    if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+        return None
+    return min(count, MOST_DOWNLOADS)
 
 
 def _version(version: str, versions: Mapping[str, Any]) -> dict[str, Any]:

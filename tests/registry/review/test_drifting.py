@@ -22,11 +22,14 @@ from registry.models.proposal import Cause, ProposalState
 from registry.results import Failed
 from registry.review.deciding import proposal_approve, proposal_reject
 from registry.review.selectors import open_proposal_of
+from registry.selectors import tools_usable_by
 from registry.services import package_review
 from tests.fakes.mcp_server import running_app
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import User
+
+    from tests.registry.sandbox.service import RunningService
 
 pytestmark = pytest.mark.django_db
 
@@ -50,7 +53,9 @@ class Liar:
     """A server of the older era that says what it is told to say of its one tool."""
 
     def __init__(self) -> None:
-        self.said = SAID
+        self.said: Any = SAID
+        self.more: list[dict[str, Any]] = []
+        self.words = False
 
     def answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         if method == "initialize":
@@ -62,8 +67,11 @@ class Liar:
                 }
             }
         if method == "tools/list":
-            return {"result": {"tools": [self.said]}}
+            return {"result": {"tools": [*([self.said] if self.said else []), *self.more]}}
         lacking = set(self.said["inputSchema"].get("required", ())) - set(params["arguments"])
+        if lacking and self.words:
+            text = f"{', '.join(lacking)} is required"
+            return {"result": {"content": [{"type": "text", "text": text}], "isError": True}}
         if lacking:
             return {"error": {"code": -32602, "message": f"{', '.join(lacking)} is required"}}
         return {"result": {"content": [{"type": "text", "text": "paid"}]}}
@@ -173,3 +181,83 @@ def test_a_server_that_says_again_what_was_approved_withdraws_the_review(
     package_check(package)
     assert open_proposal_of(package) is None
     assert Proposal.objects.get(cause=Cause.CHECK).state == ProposalState.SUPERSEDED
+
+
+REFUND: dict[str, Any] = {**SAID, "name": "refund", "description": "Gives money back."}
+
+
+def test_a_tool_that_a_server_newly_offers_waits_for_review(
+    package: Package, liar: Liar, governor: User, charlie: User
+) -> None:
+    liar.more = [REFUND]
+    for _ in range(2):
+        assert package_check(package).healthy
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    assert proposal.cause == Cause.CHECK
+    assert [(entry["export"], entry["live"]) for entry in proposal.versions] == [("refund", None)]
+    new = Tool.objects.get(export_name="refund")
+    assert not tools_usable_by(charlie).filter(pk=new.pk).exists()
+
+    proposal_approve(proposal, by=governor, reason="Read it.")
+    assert tools_usable_by(charlie).filter(pk=new.pk).exists()
+    assert "refund" in Package.objects.get().manifest["tools"]
+    package_check(Package.objects.get())
+    assert open_proposal_of(package) is None
+
+
+def test_a_tool_that_a_server_offers_no_more_is_broken_and_proposed_to_go(
+    package: Package, liar: Liar, governor: User
+) -> None:
+    liar.said = REFUND
+    assert list(package_check(package).broken) == ["pay"]
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    pay_id = str(Tool.objects.get(export_name="pay").pk)
+    assert proposal.removed == [pay_id]
+    liar.said = SAID
+    package_check(package)
+    assert open_proposal_of(package) is None, "it offers again what was approved"
+    assert Tool.objects.get(export_name="refund").deleted_at is not None
+
+
+def test_a_server_that_offers_nothing_for_once_loses_no_tool(package: Package, liar: Liar) -> None:
+    liar.said = None
+    package_check(package)
+    assert open_proposal_of(package) is None
+
+
+def test_a_refusal_that_the_server_words_itself_names_the_open_review(
+    package: Package, liar: Liar, charlie: User
+) -> None:
+    liar.said, liar.words = PULLED, True
+    package_check(package)
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    result = pay(charlie, invoice="1")
+    assert (result.error.code, result.error.message) == ("tool_failed", "iban is required")
+    assert result.error.extra["proposal"] == str(proposal.pk)
+    assert str(proposal.pk) in result.error.hint
+
+
+@pytest.mark.sandbox
+def test_a_server_in_a_package_that_offers_other_tools_is_noticed(
+    sandbox_service: RunningService, governor: User
+) -> None:
+    job = import_request(
+        ecosystem="mcp",
+        name="mcp-server-time",
+        settings={"transport": "stdio", "ecosystem": "pypi", "package": "mcp-server-time"},
+        user=governor,
+        queued=False,
+    )
+    import_run(job.pk)
+    package = Package.objects.get()
+    package_review(package, status=ReviewStatus.APPROVED)
+    package.tools.filter(export_name="convert_time").update(export_name="gone")
+
+    assert list(package_check(package).broken) == ["gone"]
+    proposal = open_proposal_of(package)
+    assert proposal is not None
+    assert [entry["export"] for entry in proposal.versions] == ["convert_time"]
+    assert proposal.removed == [str(package.tools.get(export_name="gone").pk)]

@@ -7,9 +7,9 @@ from django.db import connection, transaction
 
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
-from registry.search.service import search
-from registry.services import tool_delete, tool_publish, tool_review
-from tests.factories import make_builtin, make_package, make_team, make_tool
+from registry.search.service import reset, search
+from registry.services import package_review, tool_delete, tool_publish, tool_review
+from tests.factories import make_builtin, make_package, make_sequence, make_team, make_tool
 from tests.live import eventually
 
 pytestmark = pytest.mark.django_db
@@ -106,6 +106,36 @@ def test_tools_that_a_person_may_not_see_are_not_told_at_all(alice, charlie, cat
 
     assert {mine.pk, shared.pk} <= set(found(alice))
     assert not {mine.pk, shared.pk, waiting.pk, stopped.pk} & set(reasons(charlie))
+
+
+def test_what_waits_for_review_is_found_by_whoever_made_it_and_a_package_by_nobody(
+    alice, charlie, governor, catalogue
+):
+    def mine(user):
+        reset()
+        return set(reasons(user)) & {own.pk, imported.pk, synced.pk}
+
+    waits = {"review_status": ReviewStatus.CANDIDATE}
+    own = make_sequence(alice, title=NEED, description=NEED, visibility=Visibility.PUBLIC, **waits)
+    package = make_package(added_by=alice, **waits)
+    imported = markdown_tool(package=package)
+    synced = markdown_tool(package=make_package(**waits))
+
+    assert mine(alice) == {own.pk}
+    assert mine(charlie) == mine(governor) == set()
+    tool_review(own, status=ReviewStatus.APPROVED)
+    package_review(package, status=ReviewStatus.APPROVED)
+    assert mine(charlie) == {own.pk, imported.pk}
+    package_review(package, status=ReviewStatus.REJECTED)
+    assert mine(alice) == {own.pk}
+
+
+def test_what_others_have_for_themselves_takes_no_place(alice, charlie, catalogue, monkeypatch):
+    monkeypatch.setattr("registry.search.service.CANDIDATES", 2)
+    for _ in range(4):
+        make_sequence(charlie, title=NEED, description=NEED)
+    tool = markdown_tool()
+    assert tool.pk in found(alice)
 
 
 def test_what_is_left_out_is_told_with_the_reason(alice, catalogue):
