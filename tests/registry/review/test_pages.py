@@ -161,3 +161,12 @@ def test_of_two_who_decide_at_once_one_is_told_who_was_first(alice: User, govern
         thread.join()
     assert sorted(ends) == ["approved", "governor has approved it already."]
     assert Proposal.objects.count() == 1
+
+
+def test_what_nobody_has_read_yet_is_not_said_to_be_refused(
+    alice: User, governor: User, client_for: SignIn
+) -> None:
+    bring(alice)
+    assert "so none of its tools can be called" not in page(client_for(alice))
+    client_for(governor).post(f"/proposals/{waiting().pk}/reject/", {"reason": "No."})
+    assert "A reviewer rejected it, so none of its tools can be called." in page(client_for(alice))
