@@ -217,8 +217,7 @@ class VersionRestoreView(APIView):
 
         For a tool of your own; as a reviewer for a tool of a package, which goes back as a whole.
         """
-        sent = request.data if "json" in (request.content_type or "") else {}  # it may have none
-        body = shapes.RestoreSerializer(data=sent)
+        body = shapes.RestoreSerializer(data=request.data or {})
         body.is_valid(raise_exception=True)
         tool = tool_with_history(request.user, tool_id)
         reason = body.validated_data["reason"]
