@@ -14,6 +14,7 @@ from agents.forms import AgentForm
 from agents.models import Agent
 from agents.usage import usage_of
 from config.lib.errors import InvalidInput
+from config.lib.form_errors import show_refusal
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
 from config.lib.paging import CappedPaginator
@@ -42,7 +43,7 @@ def agent_create(request: SignedInRequest) -> HttpResponse:
         try:
             agent = services.agent_create(request.user, **form.cleaned_data)
         except InvalidInput as error:
-            _show(form, error)
+            show_refusal(form, error)
         else:
             messages.success(request, f"{agent.name} is ready. Now choose its tools.")
             return redirect("agents:agent_detail", agent.slug)
@@ -67,7 +68,7 @@ def agent_edit(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             services.agent_update(selectors.agent_owned_by(request.user, slug), **form.cleaned_data)
         except InvalidInput as error:
-            _show(form, error)
+            show_refusal(form, error)
         else:
             messages.success(request, "Saved.")
             return redirect("agents:agent_detail", slug)
@@ -148,10 +149,3 @@ def _ids(values: list[str]) -> list[UUID]:
         raise InvalidInput(
             "One of the chosen tools is not a tool.", "Reload the page and choose again."
         ) from None
-
-
-def _show(form: AgentForm, error: InvalidInput) -> None:
-    problems = error.extra.get("problems") or [{"path": None, "message": error.message}]
-    for problem in problems:
-        known = problem["path"] in form.fields
-        form.add_error(problem["path"] if known else None, problem["message"])

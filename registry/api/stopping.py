@@ -8,12 +8,9 @@ from rest_framework.views import APIView
 
 from config.lib.errors import NotAllowed
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import (
-    GovernanceSerializer,
-    PackageSerializer,
-    ReasonSerializer,
-    ToolSerializer,
-)
+from registry.api.governance_serializers import GovernanceSerializer, ReasonSerializer
+from registry.api.package_serializers import PackageSerializer
+from registry.api.tool_serializers import ToolSerializer
 from registry.governing import governed_of, tool_govern
 from registry.models import Package
 from registry.selectors import package_visible_to, tool_governed_by
