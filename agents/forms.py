@@ -134,7 +134,7 @@ class TokenForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Put both kinds of scopes together; those of tools are of use only where it may run them."""
+        """Put both kinds of scopes together; those of tools are of no use without running them."""
         given = self.cleaned_data
         of_tools = given.pop("tool_scopes", [])
         if of_tools and "tools:run" not in given.get("scopes", []):

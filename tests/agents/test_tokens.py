@@ -62,7 +62,7 @@ def test_the_token_of_a_person_who_left_is_unknown(alice):
     ("fields", "message"),
     [
         ({"name": " "}, "needs a name"),
-        ({"name": "x", "scopes": ["all"]}, "no scope all"),
+        ({"name": "x", "scopes": ["tools:all"]}, "no scope tools:all"),
         ({"name": "x", "expires_at": timezone.now() - timedelta(days=1)}, "lies in the past"),
     ],
 )
