@@ -121,9 +121,23 @@ class TokenForm(forms.Form):
         widget=forms.CheckboxSelectMultiple,
         help_text="None ticked: it may do all that you may.",
     )
+    tool_scopes = ScopesField(
+        label="Scopes of tools",
+        help_text="What tools require that the program calls, such as mail:send. "
+        "With nothing ticked above it has them all.",
+    )
     expires_at = forms.DateTimeField(
         label="Expires",
         required=False,
         widget=forms.DateInput(attrs={"type": "date"}),
         help_text="Empty: never.",
     )
+
+    def clean(self) -> dict[str, Any]:
+        """Put both kinds of scopes together; those of tools are of no use without running them."""
+        given = self.cleaned_data
+        of_tools = given.pop("tool_scopes", [])
+        if of_tools and "tools:run" not in given.get("scopes", []):
+            self.add_error("tool_scopes", "Tick “tools:run” too; without it no tool can be called.")
+        given["scopes"] = [*given.get("scopes", []), *of_tools]
+        return given

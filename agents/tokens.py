@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from agents.models import ApiToken
 from config.lib.errors import InvalidInput
+from registry.scopes import scope_problems
 
 PREFIX = "oft_"
 SHOWN = 12
@@ -26,7 +27,12 @@ SCOPES = {
     "audit:read": "Read the audit, where you may: for governors and auditors",
     "chat": "Read your conversations and send messages",
 }
-"""What a token may be limited to; a token without scopes may do all that its owner may."""
+"""What a token may be limited to; a token without scopes may do all that its owner may.
+
+Besides these it may carry the scopes that tools require, whose names are free.
+"""
+
+_OWN = frozenset(scope.partition(":")[0] for scope in SCOPES)
 
 SEEN_EVERY = timedelta(minutes=1)
 """How exact `last_used_at` is: a row is not written at every request."""
@@ -40,10 +46,15 @@ def token_create(
     expires_at: datetime | None = None,
 ) -> tuple[ApiToken, str]:
     """Make a token and return it with its text, which cannot be shown again."""
-    if unknown := sorted(set(scopes) - SCOPES.keys()):
+    further = sorted(set(scopes) - SCOPES.keys())
+    # What looks like one of the product's own is a slip, and would let the token do nothing.
+    unknown = [scope for scope in further if scope.partition(":")[0] in _OWN]
+    if unknown:
         raise InvalidInput(
             f"There is no scope {', '.join(unknown)}.", f"Scopes: {', '.join(SCOPES)}."
         )
+    if problems := scope_problems(further):
+        raise InvalidInput(problems[0], "Write it as the tool's page does.")
     if not name.strip():
         raise InvalidInput("A token needs a name.", "Name it after the program that will use it.")
     if expires_at is not None and expires_at <= timezone.now():

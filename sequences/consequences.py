@@ -66,8 +66,8 @@ class Consequences:
             id=tool.pk,
             name=tool.title,
             owner=tool.owner.username if tool.owner else "",
-            url=reverse("registry:tool_detail", args=[tool.pk]) if self._sees(tool) else "",
-            seen=self._sees(tool) or self._sees_all,
+            url=reverse("registry:tool_detail", args=[tool.pk]) if self._sees(node) else "",
+            seen=self._sees(node) or self._sees_all,
             version=node.number,
             state=node.state,
             uses=tuple(uses),
@@ -75,8 +75,10 @@ class Consequences:
             troubles=tuple(troubles),
         )
 
-    def _sees(self, tool: Tool) -> bool:
-        return tool.pk in self._visible
+    def _sees(self, node: Node) -> bool:
+        """Tell whether the reader may see it; what waits for review is for its owner alone."""
+        is_draft = node.state == "staged" and node.tool.owner_id != self._change.reader.pk
+        return node.tool.pk in self._visible and not is_draft
 
     def _direct(self, step: Step, tool_id: UUID) -> Use:
         kept = step.tool_version is not None and not self._change.takes_away(tool_id)

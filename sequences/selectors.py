@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from config.lib.errors import DomainError, NotFound
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
-from registry.models import Tool
+from registry.models import Proposal, Tool
+from registry.models.proposal import ProposalState
 from registry.models.tool import ToolKind
 from registry.pins import pinned_spec
 from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
@@ -22,11 +23,15 @@ from sequences.validation import ToolShape
 def sequences_visible_to(user: User) -> QuerySet[Tool]:
     """Return a person's own sequences, those of their teams and the approved public ones.
 
-    Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs.
+    Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs, and
+    `draft_waits`: whether a change of theirs waits for review while others keep what they have.
     """
     own = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None)
     last = own.order_by("-created_at", "pk")
     counted = own.order_by().values("tool").annotate(count=Count("pk")).values("count")
+    drafts = Proposal.objects.filter(
+        tool=OuterRef("pk"), tool__owner=user, state=ProposalState.OPEN
+    )
     return (
         tools_visible_to(user)
         .filter(kind=ToolKind.SEQUENCE)
@@ -34,6 +39,7 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
             run_count=Coalesce(Subquery(counted), 0),
             last_run_at=Subquery(last.values("created_at")[:1]),
             last_run_status=Subquery(last.values("status")[:1]),
+            draft_waits=Exists(drafts),
         )
     )
 

@@ -1,11 +1,13 @@
 """Lay a proposal out for the person who decides on it."""
 
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Q
 
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry.differences import DifferencesDisplay, differences, display_of
 from registry.differences.found import Difference, Part, within
 from registry.differences.packages import package_differences, value_differences
@@ -18,6 +20,8 @@ MOST_TOOLS = 40
 
 MOST_EARLIER = 8
 _ALSO = ("description", "category", "allowed_hosts", "frameworks")
+
+_IDS = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +44,18 @@ class ToolChange:
     snapshot: JsonObject
     shown: DifferencesDisplay | None
     error: str
+
+    @property
+    def definition(self) -> str:
+        """Return what a tool that a person made does, as JSON text without what is left open."""
+        told = self.snapshot.get("definition")
+        return json.dumps(_said(told), indent=2, ensure_ascii=False) if told else ""
+
+    @property
+    def called(self) -> list[Tool]:
+        """Return the tools that the definition names by their ids, as a sequence's steps do."""
+        found = set(_IDS.findall(self.definition))
+        return list(Tool.objects.filter(pk__in=found).order_by("wire_name")) if found else []
 
     @property
     def inputs(self) -> list[JsonObject]:
@@ -143,6 +159,13 @@ def _change(entry: JsonObject, versions: Mapping[tuple[str, int], JsonObject]) -
         shown=shown,
         error=str((entry.get("error") or {}).get("message") or ""),
     )
+
+
+def _said(value: JsonValue) -> JsonValue:
+    """Leave out what is empty or null, all the way down."""
+    if isinstance(value, dict):
+        return {name: _said(item) for name, item in value.items() if item not in (None, "", [], {})}
+    return [_said(item) for item in value] if isinstance(value, list) else value
 
 
 def _own(snapshot: JsonObject) -> JsonObject:

@@ -52,7 +52,7 @@ class Asked(Generic[Subject]):
             case About.PROPOSAL:
                 return "If what waits for review is approved"
             case _:
-                return f"If the {noun} goes: deleted, rejected or quarantined"
+                return f"If the {noun} is deleted, rejected or quarantined"
 
 
 def asked_of_tool(user: User, tool_id: UUID, query: Mapping[str, str]) -> Asked[Tool]:

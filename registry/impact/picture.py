@@ -98,11 +98,12 @@ def _levels(items: list[Dependent]) -> Iterator[list[Dependent]]:
 
 def _entry(item: Dependent) -> tuple[Key, str, str, str, str]:
     key = (item.id, item.version)
+    what = item.kind if item.state == "live" else f"version {item.version}"
     if item.breaks:
-        return (key, item.name, f"{item.kind} · breaks", "is-broken", item.url)
+        return (key, item.name, f"{what} · breaks", "is-broken", item.url)
     if item.kept:
-        return (key, item.name, f"{item.kind} · pinned, stays", "is-kept", item.url)
-    return (key, item.name, f"{item.kind} · goes on working", "is-fine", item.url)
+        return (key, item.name, f"{what} · pinned, stays", "is-kept", item.url)
+    return (key, item.name, f"{what} · goes on working", "is-fine", item.url)
 
 
 def _box(column: int, row: int, entry: tuple[Key, str, str, str, str]) -> Box:

@@ -149,8 +149,8 @@ def package_refresh(request: SignedInRequest, package_id: UUID) -> HttpResponse:
 def job_detail(request: SignedInRequest, job_id: UUID) -> HttpResponse:
     """Show how far an import is; the fragment asks for itself again until it is over."""
     job = job_visible_to(request.user, job_id)
-    proposed = any(entry["status"] == "proposed" for entry in job.report or ())
-    context = {"job": job, "is_open": job.status in OPEN, "proposed": proposed}
+    done = {entry["status"] for entry in job.report or ()}
+    context = {"job": job, "is_open": job.status in OPEN, "done": done, "broken_only": {"broken"}}
     return render_page(request, "registry/job_detail.html", context, fragment="registry/_job.html")
 
 

@@ -67,13 +67,13 @@ def call_plots(period: Period, parts: Sequence[tuple[datetime, Summary]]) -> lis
 
 
 def rankings(scope: Scope, period: Period) -> list[tuple[str, str, list[ToolSummary]]]:
-    """Return key, title and tools of the three rankings."""
+    """Return the name of the download, title and tools of the three rankings."""
     return [
-        (order, title, selectors.ranked(scope, period, order, TOOLS_RANKED))
-        for order, title in (
-            (selectors.MOST, "Most used"),
-            (selectors.FAILING, "Most failing"),
-            (selectors.SLOWEST, "Slowest"),
+        (part, title, selectors.ranked(scope, period, order, TOOLS_RANKED))
+        for part, order, title in (
+            ("most", selectors.MOST, "Most used"),
+            ("failing", selectors.FAILING, "Most failing"),
+            ("slowest", selectors.SLOWEST, "Slowest"),
         )
     ]
 

@@ -151,6 +151,7 @@ def _shown(
     builder = builder_of(draft, chosen, _inputs(draft), problems)
     context = {
         "tool": tool,
+        "edited": draft_of(tool) if tool else None,
         "builder": builder,
         "sources": SOURCES,
         "visibilities": Visibility.choices,

@@ -62,7 +62,7 @@ def test_the_token_of_a_person_who_left_is_unknown(alice):
     ("fields", "message"),
     [
         ({"name": " "}, "needs a name"),
-        ({"name": "x", "scopes": ["all"]}, "no scope all"),
+        ({"name": "x", "scopes": ["tools:all"]}, "no scope tools:all"),
         ({"name": "x", "expires_at": timezone.now() - timedelta(days=1)}, "lies in the past"),
     ],
 )
@@ -82,3 +82,16 @@ def test_the_command_prints_the_token_alone_on_the_last_line(alice):
 def test_the_command_says_when_there_is_no_such_person():
     with pytest.raises(CommandError, match="no active user “nobody”"):
         call_command("api_token", "nobody")
+
+
+def test_a_token_carries_the_scopes_that_tools_require(alice, client_for):
+    token, _ = tokens.token_create(alice, name="Mailer", scopes=["tools:run", "mail:send"])
+    assert token.scopes == ["mail:send", "tools:run"]
+    for slip, told in (("tools:raed", "There is no scope tools:raed"), ("Mail!", "is no scope")):
+        with pytest.raises(InvalidInput, match=told):
+            tokens.token_create(alice, name="Mailer", scopes=[slip])
+    client, given = client_for(alice), {"name": "By form", "tool_scopes": "mail:send"}
+    refused = client.post("/agents/tokens/", given)
+    assert "Tick “tools:run” too" in refused.content.decode()
+    client.post("/agents/tokens/", {**given, "scopes": ["tools:run"]})
+    assert alice.api_tokens.get(name="By form").scopes == ["mail:send", "tools:run"]

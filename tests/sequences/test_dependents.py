@@ -329,7 +329,7 @@ def test_a_pin_to_a_version_that_does_not_call_it_is_not_touched(alice: User, se
     assert names == {"Weekly", "Other"}
 
 
-def test_a_version_that_waits_for_review_counts(alice: User, search: Tool) -> None:
+def test_a_version_that_waits_for_review_counts(alice: User, bob: User, search: Tool) -> None:
     factories.make_builtin("calculator")
     sequence = factories.make_sequence(alice, title="Weekly")
     live = sequence.definition
@@ -339,6 +339,9 @@ def test_a_version_that_waits_for_review_counts(alice: User, search: Tool) -> No
     Proposal.objects.create(tool=sequence, cause="edit", digest="x")
     impact = impact_of([search.pk], user=alice, gone=True)
     assert ("Weekly", 2, "staged") in [(i.name, i.version, i.state) for i in impact.sequences]
+    Tool.objects.filter(pk=sequence.pk).update(visibility="public", review_status="approved")
+    others = impact_of([search.pk], user=bob, gone=True)
+    assert not others.sequences and others.hidden.sequences == 2
 
 
 def test_runs_that_have_not_ended_are_counted(alice: User, search: Tool) -> None:

@@ -1,9 +1,11 @@
 """Make and change sequences, and start their runs again."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
+from django.test import Client
 
 from config.lib.errors import Conflict, InvalidInput
 from registry.context import CallContext
@@ -308,3 +310,25 @@ def test_a_wire_name_that_was_just_taken_is_told(alice: User) -> None:
     make(alice, step)
     with pytest.raises(Conflict, match="just taken the name count_and_shout"):
         change(stale, alice, description="Saved by a tab that did not see it go.")
+
+
+def test_a_change_that_waits_is_told_to_its_owner_and_read_in_full_by_who_decides(
+    alice: User, bob: User, governor: User, client_for: Callable[[User], Client]
+) -> None:
+    tool = make(alice, workshop.step(workshop.make("echo")), visibility="public")
+    proposal = Proposal.objects.get()
+    read = client_for(governor).get(f"/admin/registry/proposal/{proposal.pk}/change/")
+    assert "<p>It calls <a" in read.content.decode() and "echo</a>." in read.content.decode()
+    assert "&quot;toolToRunId&quot;" in read.content.decode()
+    proposal_approve(proposal, by=governor, reason="")
+    assert "You edit version" not in edited(client_for(alice), tool)
+
+    change(Tool.objects.get(pk=tool.pk), alice, description="Something else.")
+    assert "You edit version 2. Everybody else keeps version 1" in edited(client_for(alice), tool)
+    waits = "Change waits for review"
+    assert waits in client_for(alice).get("/sequences/").content.decode()
+    assert waits not in client_for(bob).get("/sequences/").content.decode()
+
+
+def edited(client: Client, tool: Tool) -> str:
+    return client.get(f"/sequences/{tool.pk}/edit").content.decode()

@@ -23,8 +23,8 @@ class Command(BaseCommand):
             "--scope",
             action="append",
             default=[],
-            choices=sorted(SCOPES),
-            help="limit the token (repeatable); none: all that the person may do",
+            help=f"limit the token (repeatable); none: all that the person may do. One of "
+            f"{', '.join(SCOPES)}, or one that a tool requires",
         )
 
     def handle(self, *_: Any, **options: Any) -> None:

@@ -64,9 +64,8 @@ def page_of(feed: SyncFeed, cursor: JsonObject) -> Page:
 
 def newest_of(ecosystem: str, name: str, current: str = "") -> Found:
     """Look one package up; raises what the sandbox and the registry do."""
-    return _found(
-        ecosystem, name, sandbox().newest(ecosystem=ecosystem, name=name, current=current)
-    )
+    told = sandbox().newest(ecosystem=ecosystem, name=name, current=current)
+    return _found(ecosystem, name, told, asked=bool(current))
 
 
 def keyword_page(feed: SyncFeed, cursor: JsonObject) -> Page:
@@ -146,14 +145,14 @@ def _looked_up(package: Package) -> Found:
         return Found(ecosystem=package.ecosystem, name=package.name, error=error.message)
 
 
-def _found(ecosystem: str, name: str, told: NewestVersion) -> Found:
+def _found(ecosystem: str, name: str, told: NewestVersion, *, asked: bool) -> Found:
     return Found(
         ecosystem=ecosystem,
         name=name,
         version=clean_text(told.newest.version),
         integrity=clean_text(told.newest.integrity),
         now=clean_text(told.current.integrity),
-        note=_note(ecosystem, told),
+        note=_note(ecosystem, told, asked=asked),
         deprecated={
             version.version: version.deprecated
             for version in (told.newest, told.current)
@@ -162,9 +161,11 @@ def _found(ecosystem: str, name: str, told: NewestVersion) -> Found:
     )
 
 
-def _note(ecosystem: str, told: NewestVersion) -> str:
+def _note(ecosystem: str, told: NewestVersion, *, asked: bool) -> str:
+    """Say what is to be known of a version; `asked`: the one in use was asked for too."""
     notes = []
-    if ecosystem == Ecosystem.NPM and told.newest.version and not told.current.version:
+    gone = asked and told.newest.version and not told.current.version
+    if ecosystem == Ecosystem.NPM and gone:
         notes.append("The registry no longer has the version in use: it was unpublished.")
     if told.current.deprecated:
         notes.append(f"The version in use is deprecated: {told.current.deprecated}")

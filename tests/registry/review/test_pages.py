@@ -14,7 +14,7 @@ from config.lib.errors import DomainError
 from registry.context import CallContext
 from registry.execution import invoke
 from registry.loading import load_spec
-from registry.models import Proposal
+from registry.models import ImportJob, Proposal
 from registry.models.invocation import Caller
 from registry.models.proposal import ProposalState
 from registry.review.deciding import proposal_approve
@@ -161,3 +161,36 @@ def test_of_two_who_decide_at_once_one_is_told_who_was_first(alice: User, govern
         thread.join()
     assert sorted(ends) == ["approved", "governor has approved it already."]
     assert Proposal.objects.count() == 1
+
+
+def test_what_nobody_has_read_yet_is_not_said_to_be_refused(
+    alice: User, governor: User, client_for: SignIn
+) -> None:
+    bring(alice)
+    assert "so none of its tools can be called" not in page(client_for(alice))
+    client_for(governor).post(f"/proposals/{waiting().pk}/reject/", {"reason": "No."})
+    assert "A reviewer rejected it, so none of its tools can be called." in page(client_for(alice))
+
+
+@pytest.mark.parametrize(
+    ("status", "told"),
+    [
+        ("proposed", "waits for review; 1.0.0 stays in use."),
+        ("rejected", "Just this was rejected before."),
+        ("broken", "but none of its tools can be called."),
+        ("updated", "is imported."),
+    ],
+)
+def test_the_page_of_an_import_says_what_is_in_use_afterwards(
+    alice: User, governor: User, client_for: SignIn, status: str, told: str
+) -> None:
+    approved(alice, governor)
+    job = ImportJob.objects.create(
+        ecosystem="npm",
+        name=package().name,
+        status="succeeded",
+        requested_by=alice,
+        package=package(),
+        report=[{"export": "shout", "tool": str(row().pk), "status": status, "message": ""}],
+    )
+    assert told in client_for(alice).get(f"/jobs/{job.pk}/").content.decode()

@@ -3,6 +3,7 @@
 import pytest
 
 from registry.errors import PackageNotFound
+from registry.importing.sync.sources import newest_of
 from registry.sandbox.client import sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -43,3 +44,10 @@ def test_a_deprecated_version_says_why_and_an_unpublished_one_is_gone(npm):
     assert gone.current.version == ""
     with pytest.raises(PackageNotFound, match="no npm package called asked-nothing"):
         sandbox().newest(ecosystem="npm", name="asked-nothing")
+
+
+def test_what_was_not_asked_about_is_not_said_to_be_unpublished(npm):
+    name = npm.publish("asked-alone", "1.0.0")
+
+    assert newest_of("npm", name).note == ""
+    assert "it was unpublished" in newest_of("npm", name, "0.9.0").note

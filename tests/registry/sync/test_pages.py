@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from registry.importing.sync.feeds import feeds_ensure
 from registry.models import SyncEntry, SyncFeed, SyncRun
+from registry.roles import Role, role_give
 
 pytestmark = pytest.mark.django_db
 
@@ -85,3 +86,19 @@ def test_the_admin_governs_feeds_and_refuses_what_cannot_be(feed, governor, clie
     assert changed.status_code == 302
     feed.refresh_from_db()
     assert (feed.enabled, feed.keyword) == (True, "tpmjs")
+
+
+def test_the_role_of_a_governor_turns_feeds_on_and_that_of_an_auditor_reads(
+    feed, alice, bob, client_for
+):
+    role_give(alice, Role.GOVERNOR)
+    role_give(bob, Role.AUDITOR)
+    change = f"/admin/registry/syncfeed/{feed.pk}/change/"
+    given = {"enabled": "on", "every_minutes": "60", "most_per_run": "50"}
+
+    assert client_for(bob).get("/packages/sync/").status_code == 200
+    assert client_for(bob).get(change).status_code == 200
+    assert client_for(bob).post(change, given).status_code == 403
+    assert client_for(alice).post(change, given).status_code == 302
+    feed.refresh_from_db()
+    assert feed.enabled
