@@ -184,8 +184,10 @@ def _rows(
     names = ", ".join((*keys, *measures))
     unsummed = f"""
         SELECT {names} FROM (
-            SELECT {_columns(keys, "created_at")}, {sums.measured()} FROM {source}
-            WHERE {where} AND created_at >= %(since)s AND created_at < %(until)s
+            SELECT {_columns(keys, "created_at")}, {sums.measured()} FROM (
+                SELECT *, {sums.PLACE} FROM {source}
+                WHERE {where} AND created_at >= %(since)s AND created_at < %(until)s
+            ) AS placed
             GROUP BY {", ".join(str(place) for place, _ in enumerate(keys, 1))}
         ) AS unsummed"""  # noqa: S608 - own words only
     if table == "invocation":
