@@ -148,6 +148,9 @@ MOST_PARTS = 2_500
 
 READS = re.compile(r"\s*(SELECT|WITH|\()", re.IGNORECASE)
 WORKS = re.compile(r"\s*(SELECT|WITH|\(|INSERT|UPDATE|DELETE)", re.IGNORECASE)
+TOLD_CHANGE = re.compile(r"^SELECT set_config\('outfitter\.change', '(?:[^']|'')*', true\);\s*")
+"""What stands before a statement that might write: who asked for it."""
+
 MOST_TRIES = 60
 
 
@@ -212,6 +215,7 @@ def asked_by_job(job: Callable[[], object]) -> list[Asked]:
 
 def explained(sql: str) -> Asked:
     """Let the database tell how it carries a query out."""
+    sql = TOLD_CHANGE.sub("", sql)
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}")
         told = cursor.fetchone()[0]
