@@ -4,7 +4,8 @@ import pytest
 from django.core.management import call_command
 
 from config.management.scale import Sizes, fill
-from tests.scale.pages import asked_by, people, visits
+from tests.scale.jobs import JOBS
+from tests.scale.pages import Asked, asked_by, asked_by_job, changelists, narrowed, people, visits
 
 SIZES = Sizes(tools=20_000, invocations=100_000, turns=15_000, runs=10_000)
 MOST_ROWS = 12_000
@@ -26,8 +27,23 @@ def filled(django_db_setup, django_db_blocker):
 
 @pytest.mark.parametrize(("who", "path"), list(visits()))
 def test_a_page_reads_no_more_rows_than_it_shows_by_far(filled, who, path):
-    asked = asked_by(filled[who], path)
-    greedy = [
+    assert not greedy(asked_by(filled[who], path))
+
+
+@pytest.mark.parametrize("path", changelists())
+def test_a_list_of_the_admin_and_its_filters_read_few_rows(filled, path):
+    governor = filled["governor"]
+    for narrow in (path, *narrowed(governor, path)):
+        assert not greedy(asked_by(governor, narrow)), narrow
+
+
+@pytest.mark.parametrize("name", list(JOBS))
+def test_a_batch_of_a_job_reads_few_rows(filled, name):
+    assert not greedy(asked_by_job(JOBS[name]))
+
+
+def greedy(asked: list[Asked]) -> str:
+    """Return the queries that read more rows than they may."""
+    return "\n".join(
         f"{one.rows} rows, all of {one.scans}: {one.sql}" for one in asked if one.rows > MOST_ROWS
-    ]
-    assert not greedy, "\n".join(greedy)
+    )
