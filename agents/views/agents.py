@@ -12,7 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agents import selectors, services
 from agents.forms import AgentForm
 from agents.models import Agent
-from agents.usage import usage_of
+from agents.usage import lately_used
 from agents.views.choosing import ids_of, is_search, search_of
 from config.lib.errors import InvalidInput
 from config.lib.htmx import render_page
@@ -138,7 +138,7 @@ def _detail(request: SignedInRequest, agent: Agent) -> dict[str, object]:
         "links": selectors.links_of(agent),
         "lost": selectors.links_lost(agent),
         "choices": selectors.tool_choices(agent, *search_of(request)) if owned else None,
-        "usage": usage_of(agent),
+        "usage": lately_used(agent),
     }
 
 
