@@ -70,15 +70,6 @@ class ExperimentForm(forms.Form):
         b = ToolsetPlan(tools=tools, discovery_mode=fields.pop("discovery_mode"))
         return {**fields, "a": present, "b": b}
 
-    def show(self, error: InvalidInput) -> None:
-        """Put an error of the service beside its field, or above all of them."""
-        for problem in error.extra.get("problems") or [{"path": None, "message": error.message}]:
-            known = problem["path"] in self.fields
-            self.add_error(
-                problem["path"] if known else None,
-                problem["message"] if known else f"{error.message} {error.hint}",
-            )
-
 
 def _ids(values: list[str]) -> list[UUID]:
     try:

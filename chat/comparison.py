@@ -24,7 +24,8 @@ class Sample:
     """What one conversation came to, over all of its turns that ended.
 
     `answered` says that no turn failed or was stopped, `latency_ms` is the mean time from a message
-    to the end of its turn, `cost` is in US dollars and None where the model's price is not known.
+    to the end of its turn, `cost` is what the model took, in US dollars, and None where
+    the price of a turn is not known.
     """
 
     turns: int
@@ -93,7 +94,7 @@ MEASURES = (
     ),
     Measure(
         key="cost",
-        label="Cost of a conversation",
+        label="Cost of the model in a conversation",
         unit=Unit.DOLLARS,
         more_is="worse",
         of=lambda sample: sample.cost,

@@ -40,8 +40,8 @@ from registry.results import Failed, Succeeded, ToolResult
 from registry.running import Signal, running, stop_in
 from registry.saved_files import FILES, kept_files, without_files
 from registry.schemas import validate_arguments
-from registry.selectors import Standing, standing_of
 from registry.specs import ToolSpec
+from registry.standing import Standing, standing_of
 
 logger = logging.getLogger(__name__)
 

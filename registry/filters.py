@@ -1,15 +1,14 @@
 """Narrow the catalogue: the same filters for the page and for the REST API."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from urllib.parse import urlencode
+from dataclasses import dataclass
+from typing import ClassVar
 
 from django.contrib.auth.models import User
 from django.db import connection
 from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
-from config.lib.jsontext import clean_text
+from config.lib.text_filters import TextFilters
 from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
@@ -20,7 +19,6 @@ from registry.selectors import tools_named, tools_visible_to
 
 MINE = "me"
 BY_QUALITY = "quality"
-LONGEST_TEXT = 500
 MOST_FOUND = 100
 MOST_CATEGORIES = 100
 BEHIND_ALL = MOST_FOUND + 1
@@ -31,11 +29,13 @@ BROKEN_RANK = BEHIND_ALL + 1
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToolFilters:
+class ToolFilters(TextFilters):
     """What was asked for; an empty text does not narrow. `owner` is a username or `me`.
 
     `sort` of `quality` puts the best first; a query has an order of its own.
     """
+
+    orders: ClassVar[frozenset[str]] = frozenset({"sort"})
 
     q: str = ""
     kind: str = ""
@@ -44,21 +44,6 @@ class ToolFilters:
     visibility: str = ""
     owner: str = ""
     sort: str = ""
-
-    @classmethod
-    def of(cls, data: Mapping[str, str]) -> "ToolFilters":
-        """Read the filters from a query string; an unknown choice narrows to nothing."""
-        texts = {name: clean_text(data.get(name, "")) for name in cls.__annotations__}
-        return cls(**{name: text.strip()[:LONGEST_TEXT] for name, text in texts.items()})
-
-    def query(self, **changes: str) -> str:
-        """Return these filters as a query string, some of them changed."""
-        return urlencode({name: text for name, text in {**asdict(self), **changes}.items() if text})
-
-    @property
-    def narrow(self) -> bool:
-        """Tell whether anything narrows the list."""
-        return any(text for name, text in asdict(self).items() if name != "sort")
 
 
 def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:

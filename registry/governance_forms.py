@@ -5,6 +5,7 @@ from typing import Any
 from django import forms
 
 from config.lib.errors import DomainError
+from config.lib.form_errors import show_refusal
 from registry.governing import DEAREST_CALL, LONGEST_CALL, MOST_CALLS, PATHS, Governed, governed_of
 from registry.models import Tool
 from registry.models.stoppable import LONGEST_REASON
@@ -24,11 +25,7 @@ class ReasonForm(forms.Form):
 
     def refuse(self, error: DomainError) -> None:
         """Show what the service refused, beside the fields that it names."""
-        fields = {path: name for name, path in PATHS.items()} | {"$.reason": "reason"}
-        problems = error.extra.get("problems") or [{"path": "", "message": error.message}]
-        for problem in problems:
-            field = fields.get(problem["path"])
-            self.add_error(field if field in self.fields else None, problem["message"])
+        show_refusal(self, error, {path: name for name, path in PATHS.items()})
 
 
 class StopForm(ReasonForm):

@@ -15,8 +15,8 @@ from registry.errors import ExportDrift, Fault, ToolError, ToolFailed, UpstreamA
 from registry.models import CheckSchedule, Invocation, Tool
 from registry.models.invocation import Outcome
 from registry.models.tool import ExecutionHealth, Health
-from registry.selectors import Standing
 from registry.specs import ToolSpec
+from registry.standing import Standing
 
 FAILURES_IN_A_ROW = 3
 """A tool may well fail on odd input; this many failures in a row call it broken."""

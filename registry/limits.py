@@ -21,8 +21,8 @@ from registry import metrics
 from registry.context import CallContext
 from registry.errors import RateLimited
 from registry.models.tool import ToolKind
-from registry.selectors import Standing
 from registry.specs import ToolSpec
+from registry.standing import Standing
 
 logger = logging.getLogger(__name__)
 

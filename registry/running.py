@@ -14,7 +14,7 @@ from django.db import connection
 from registry.changes import Follower, feed
 from registry.errors import ToolStopped
 from registry.models.triggers import STOP_CHANNEL
-from registry.selectors import Standing, stops_of
+from registry.standing import Standing, stops_of
 
 logger = logging.getLogger(__name__)
 

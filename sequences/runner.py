@@ -20,8 +20,8 @@ from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
 from registry.running import Signal, running, stop_in
-from registry.selectors import standing_of
 from registry.specs import ToolSpec
+from registry.standing import standing_of
 from sequences.context import context_of
 from sequences.definition import Definition, Step, parse
 from sequences.display import display_failure, display_success

@@ -3,6 +3,7 @@
 from itertools import count
 from typing import Any
 
+from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 
 from agents.models import Agent, AgentTool
@@ -26,6 +27,15 @@ def make_user(username: str = "", **fields: Any) -> User:
     """Make a person whose password is `secret-<username>`."""
     username = username or f"person{next(_numbers)}"
     return User.objects.create_user(username, password=f"secret-{username}", **fields)
+
+
+def make_person(username: str, **fields: Any) -> User:
+    """Make a person who can sign in to the running product; the password is `secret-<username>`.
+
+    That process does not take the quick hash that passwords have in tests.
+    """
+    password = make_password(f"secret-{username}", hasher="pbkdf2_sha256")
+    return User.objects.create(username=username, password=password, **fields)
 
 
 def make_team(name: str = "", *members: User) -> Group:

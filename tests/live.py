@@ -20,7 +20,8 @@ from typing import Any
 import httpx
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.contrib.contenttypes.models import ContentType
+from django.db import connection, transaction
 
 START_SECONDS = 90
 
@@ -72,10 +73,11 @@ class Process:
 
 @dataclass
 class Live:
-    """Where the running product is, and its processes by name."""
+    """Where the running product is, its processes by name, its content types' ids."""
 
     url: str
     processes: dict[str, Process]
+    types: dict[tuple[str, str], int]
 
     def log(self, name: str) -> str:
         """Return what a process has said so far."""
@@ -97,6 +99,9 @@ def _environment() -> dict[str, str]:
     }
 
 
+_PLACES = (("auth_permission", "content_type_id"), ("django_content_type", "id"))
+
+
 @pytest.fixture(scope="package")
 def live_processes(
     django_db_setup: None,
@@ -108,6 +113,7 @@ def live_processes(
     folder = tmp_path_factory.mktemp("live")
     with django_db_blocker.unblock():
         env = _environment()
+        types = {(row.app_label, row.model): row.pk for row in ContentType.objects.all()}
         connection.close()
     port = free_port()
     python = [sys.executable, "-m"]
@@ -122,7 +128,7 @@ def live_processes(
         name: Process(name, command, env, folder / f"{name}.log")
         for name, command in commands.items()
     }
-    live = Live(f"http://127.0.0.1:{port}", processes)
+    live = Live(f"http://127.0.0.1:{port}", processes, types)
     for process in processes.values():
         process.start()
     try:
@@ -150,4 +156,22 @@ def _wait_until_ready(live: Live) -> None:
 @pytest.fixture
 def live(live_processes: Live, transactional_db: None) -> Live:
     """Give the running product on an empty database."""
+    _keep_types(live_processes.types)
     return live_processes
+
+
+def _keep_types(types: dict[tuple[str, str], int]) -> None:
+    """Give content types the ids that the running processes know them by.
+
+    Between two tests the database is emptied and Django writes them anew, under other ids.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+        for row in ContentType.objects.all():
+            kept = -types[(row.app_label, row.model)]  # below zero first, where nobody stands
+            for table, column in _PLACES:
+                where = f"UPDATE {table} SET {column} = %s WHERE {column} = %s"  # noqa: S608
+                cursor.execute(where, [kept, row.pk])
+        for table, column in _PLACES:
+            cursor.execute(f"UPDATE {table} SET {column} = -{column}")  # noqa: S608
+    ContentType.objects.clear_cache()

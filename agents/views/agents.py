@@ -15,6 +15,7 @@ from agents.models import Agent
 from agents.usage import lately_used
 from agents.views.choosing import ids_of, is_search, search_of
 from config.lib.errors import InvalidInput
+from config.lib.form_errors import show_refusal
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
 from config.lib.paging import CappedPaginator
@@ -43,7 +44,7 @@ def agent_create(request: SignedInRequest) -> HttpResponse:
         try:
             agent = services.agent_create(request.user, **form.cleaned_data)
         except InvalidInput as error:
-            _show(form, error)
+            show_refusal(form, error)
         else:
             messages.success(request, f"{agent.name} is ready. Now choose its tools.")
             return redirect("agents:agent_detail", agent.slug)
@@ -68,7 +69,7 @@ def agent_edit(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             services.agent_update(selectors.agent_owned_by(request.user, slug), **form.cleaned_data)
         except InvalidInput as error:
-            _show(form, error)
+            show_refusal(form, error)
         else:
             messages.success(request, "Saved.")
             return redirect("agents:agent_detail", slug)
@@ -140,10 +141,3 @@ def _detail(request: SignedInRequest, agent: Agent) -> dict[str, object]:
         "choices": selectors.tool_choices(agent, *search_of(request)) if owned else None,
         "usage": lately_used(agent),
     }
-
-
-def _show(form: AgentForm, error: InvalidInput) -> None:
-    problems = error.extra.get("problems") or [{"path": None, "message": error.message}]
-    for problem in problems:
-        known = problem["path"] in form.fields
-        form.add_error(problem["path"] if known else None, problem["message"])

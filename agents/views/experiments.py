@@ -14,6 +14,7 @@ from agents.experiment_forms import ExperimentForm
 from agents.models import Agent
 from agents.views.choosing import is_search, search_of
 from config.lib.errors import InvalidInput
+from config.lib.form_errors import show_refusal
 from config.lib.http import SignedInRequest
 
 
@@ -40,7 +41,7 @@ def experiment_create(request: SignedInRequest, slug: str) -> HttpResponse:
         try:
             made = experiments.experiment_create(agent, by=request.user, **form.plan())
         except InvalidInput as error:
-            form.show(error)
+            show_refusal(form, error)
         else:
             return redirect("experiments:detail", slug, made.pk)
     return _form(request, agent, form)

@@ -1,7 +1,6 @@
 """What an experiment has shown, to look at and to take away."""
 
-import csv
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
@@ -10,10 +9,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from agents.experiments import experiment_visible_to
-from agents.models import Experiment
 from chat.comparison import Compared
 from chat.experiments import Results, Row, results_of, rows_of
 from chat.views.comparison_words import amount, drawn, words_of
+from config.lib.csv_answers import Cell, csv_download
 from config.lib.http import SignedInRequest
 
 ROW_FIELDS = (
@@ -55,7 +54,8 @@ def experiment_rows(
     """Download one line a conversation."""
     experiment = experiment_visible_to(request.user, slug, experiment_id)
     lines = (_line(row) for row in rows_of(experiment))
-    return _csv(experiment, "conversations", ROW_FIELDS, lines)
+    name = f"experiment-{experiment.pk}-conversations"
+    return csv_download(request, name, ROW_FIELDS, lines)
 
 
 @login_required
@@ -65,7 +65,8 @@ def experiment_summary(
 ) -> StreamingHttpResponse:
     """Download one line a measure."""
     experiment = experiment_visible_to(request.user, slug, experiment_id)
-    return _csv(experiment, "results", SUMMARY_FIELDS, _summary_lines(results_of(experiment)))
+    name = f"experiment-{experiment.pk}-results"
+    return csv_download(request, name, SUMMARY_FIELDS, _summary_lines(results_of(experiment)))
 
 
 def _shown(compared: Compared) -> dict[str, object]:
@@ -79,10 +80,10 @@ def _shown(compared: Compared) -> dict[str, object]:
     }
 
 
-def _line(row: Row) -> tuple[object, ...]:
+def _line(row: Row) -> tuple[Cell, ...]:
     sample = row.sample
     return (
-        row.conversation,
+        str(row.conversation),
         row.letter,
         sample.turns,
         int(sample.answered),
@@ -94,7 +95,7 @@ def _line(row: Row) -> tuple[object, ...]:
     )
 
 
-def _summary_lines(results: Results) -> Iterator[tuple[object, ...]]:
+def _summary_lines(results: Results) -> Iterator[tuple[Cell, ...]]:
     for compared in results.compared:
         a, b = compared.a, compared.b
         yield (
@@ -104,23 +105,3 @@ def _summary_lines(results: Results) -> Iterator[tuple[object, ...]]:
             *(b.n, b.value, b.low, b.high),
             *(compared.difference, compared.p, compared.p_adjusted, compared.verdict.value),
         )
-
-
-class _Echo:
-    """A file that hands on what is written to it."""
-
-    def write(self, line: str) -> str:
-        return line
-
-
-def _csv(
-    experiment: Experiment, what: str, fields: tuple[str, ...], lines: Iterable[tuple[object, ...]]
-) -> StreamingHttpResponse:
-    writer = csv.writer(_Echo())
-    rows = (writer.writerow(line) for line in (fields, *lines))
-    name = f"experiment-{experiment.pk}-{what}.csv"
-    return StreamingHttpResponse(
-        rows,
-        content_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{name}"'},
-    )

@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import AuditEventSerializer
+from registry.api.audit_serializers import AuditEventSerializer
 from registry.audit.events import EventFilters, event_visible_to, events_listed
 
 READ = {"GET": "audit:read"}
@@ -27,7 +27,7 @@ class AuditListView(APIView):
 
     @extend_schema(
         operation_id="audit_list",
-        parameters=[OpenApiParameter(name, str) for name in EventFilters.__annotations__],
+        parameters=[OpenApiParameter(name, str) for name in EventFilters.names()],
         responses=AuditEventSerializer(many=True),
     )
     def get(self, request: SignedInApiRequest) -> Response:

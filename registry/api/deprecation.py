@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import ToolDetailSerializer
+from registry.api.tool_serializers import ToolDetailSerializer
 from registry.deprecation import LONGEST_NOTE, successor_named, tool_deprecate, tool_undeprecate
 from registry.history import tool_with_history
 

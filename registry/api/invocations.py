@@ -8,7 +8,7 @@ from rest_framework.views import APIView
 
 from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import InvocationDetailSerializer, InvocationSerializer
+from registry.api.call_serializers import InvocationDetailSerializer, InvocationSerializer
 from registry.audit.calls import CallFilters, calls_listed, for_reader
 from registry.selectors import invocation_visible_to
 
@@ -28,7 +28,7 @@ class InvocationListView(APIView):
 
     @extend_schema(
         operation_id="invocations_list",
-        parameters=[OpenApiParameter(name, str) for name in CallFilters.__annotations__],
+        parameters=[OpenApiParameter(name, str) for name in CallFilters.names()],
         responses=InvocationSerializer(many=True),
     )
     def get(self, request: SignedInApiRequest) -> Response:

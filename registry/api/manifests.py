@@ -10,7 +10,7 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from config.lib.http import SignedInApiRequest
-from registry.api import serializers as shapes
+from registry.api import manifest_serializers as shapes
 from registry.manifest.jsonfile import MOST_BYTES, NotJson
 from registry.manifest.judging import judge_text, judgement_shape
 

@@ -11,7 +11,7 @@ from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from registry import selectors
-from registry.api import serializers as shapes
+from registry.api import package_serializers as shapes
 from registry.importing.jobs import import_request
 from registry.importing.repair import package_repair
 from registry.importing.schedule import check_request, schedule_of

@@ -8,12 +8,9 @@ from rest_framework.views import APIView
 
 from config.lib.errors import NotAllowed
 from config.lib.http import SignedInApiRequest
-from registry.api.serializers import (
-    GovernanceSerializer,
-    PackageSerializer,
-    ReasonSerializer,
-    ToolSerializer,
-)
+from registry.api.governance_serializers import GovernanceSerializer, ReasonSerializer
+from registry.api.package_serializers import PackageSerializer
+from registry.api.tool_serializers import ToolSerializer
 from registry.governing import governed_of, tool_govern
 from registry.models import Package
 from registry.selectors import package_visible_to, tool_governed_by
@@ -30,15 +27,17 @@ class ToolStopView(APIView):
     @extend_schema(request=ReasonSerializer, responses=ToolSerializer)
     def post(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Stop a tool everywhere at once; governors only."""
+        reason = _reason(request)
         tool = tool_governed_by(request.user, tool_id)
-        stopped = tool_stop(tool, by=request.user, reason=_reason(request))
+        stopped = tool_stop(tool, by=request.user, reason=reason)
         return Response(ToolSerializer(stopped).data)
 
     @extend_schema(parameters=[ReasonSerializer], responses=ToolSerializer)
     def delete(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Let a stopped tool run again; governors only."""
+        reason = _reason(request)
         tool = tool_governed_by(request.user, tool_id)
-        resumed = tool_resume(tool, by=request.user, reason=_reason(request))
+        resumed = tool_resume(tool, by=request.user, reason=reason)
         return Response(ToolSerializer(resumed).data)
 
 
@@ -50,15 +49,17 @@ class PackageStopView(APIView):
     @extend_schema(request=ReasonSerializer, responses=PackageSerializer)
     def post(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Stop all tools of a package everywhere at once; governors only."""
+        reason = _reason(request)
         package = _governed(request, package_id)
-        stopped = package_stop(package, by=request.user, reason=_reason(request))
+        stopped = package_stop(package, by=request.user, reason=reason)
         return Response(PackageSerializer(stopped).data)
 
     @extend_schema(parameters=[ReasonSerializer], responses=PackageSerializer)
     def delete(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Let a stopped package run again; governors only."""
+        reason = _reason(request)
         package = _governed(request, package_id)
-        resumed = package_resume(package, by=request.user, reason=_reason(request))
+        resumed = package_resume(package, by=request.user, reason=reason)
         return Response(PackageSerializer(resumed).data)
 
 
@@ -70,9 +71,9 @@ class ToolGovernanceView(APIView):
     @extend_schema(request=GovernanceSerializer, responses=ToolSerializer)
     def patch(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Change the scopes, the limits or the cost of a tool; governors only."""
-        tool = tool_governed_by(request.user, tool_id)
         body = GovernanceSerializer(data=request.data)
         body.is_valid(raise_exception=True)
+        tool = tool_governed_by(request.user, tool_id)
         changes = dict(body.validated_data)
         reason = changes.pop("reason")
         wanted = governed_of(tool)._replace(**changes)

@@ -18,7 +18,8 @@ from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from registry import selectors
-from registry.api import serializers as shapes
+from registry.api import call_serializers as calls
+from registry.api import tool_serializers as shapes
 from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
 from registry.errors import ToolError
@@ -162,8 +163,8 @@ class ToolRunView(APIView):
     required_scopes = RUN
 
     @extend_schema(
-        request=shapes.ToolRunSerializer,
-        responses={200: shapes.ToolRanSerializer, 202: shapes.LaunchedSerializer},
+        request=calls.ToolRunSerializer,
+        responses={200: calls.ToolRanSerializer, 202: calls.LaunchedSerializer},
     )
     @idempotent
     def post(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
@@ -171,7 +172,7 @@ class ToolRunView(APIView):
 
         A sequence is started and answers 202 with its run.
         """
-        body = shapes.ToolRunSerializer(data=request.data)
+        body = calls.ToolRunSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         asked = body.validated_data
         tool = selectors.tool_visible_to(request.user, tool_id)
@@ -217,8 +218,7 @@ class VersionRestoreView(APIView):
 
         For a tool of your own; as a reviewer for a tool of a package, which goes back as a whole.
         """
-        sent = request.data if "json" in (request.content_type or "") else {}  # it may have none
-        body = shapes.RestoreSerializer(data=sent)
+        body = shapes.RestoreSerializer(data=request.data or {})
         body.is_valid(raise_exception=True)
         tool = tool_with_history(request.user, tool_id)
         reason = body.validated_data["reason"]

@@ -12,7 +12,7 @@ from rest_framework.views import APIView
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
-from registry.api import serializers as shapes
+from registry.api import package_serializers as shapes
 from registry.importing.jobs import upload_request
 from registry.importing.uploads import LARGEST_UPLOAD
 

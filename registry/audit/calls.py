@@ -1,10 +1,9 @@
 """Find recorded calls: the same filters for the page, the export and the REST API."""
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.conf import settings
@@ -12,21 +11,20 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from config.lib.errors import InvalidInput
-from config.lib.jsontext import clean_text
 from config.lib.masking import MASK
 from config.lib.numbers import whole_number
 from config.lib.secret_names import names_a_secret
+from config.lib.text_filters import TextFilters
 from config.lib.types import JsonValue
 from registry.audit.paging import between
 from registry.models import Invocation, Tool
 from registry.models.invocation import Decision, Outcome
 
-LONGEST_TEXT = 200
 _NEVER = Q(pk=None)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallFilters:
+class CallFilters(TextFilters):
     """What was asked for; an empty text does not narrow.
 
     `tool` is a wire name or an id, `agent` a slug or an id, `user` a username or `me`; `since`
@@ -43,21 +41,6 @@ class CallFilters:
     decision: str = ""
     since: str = ""
     until: str = ""
-
-    @classmethod
-    def of(cls, data: Mapping[str, str]) -> "CallFilters":
-        """Read the filters from a query string; an unknown choice narrows to nothing."""
-        texts = {name: clean_text(data.get(name, "")) for name in cls.__annotations__}
-        return cls(**{name: text.strip()[:LONGEST_TEXT] for name, text in texts.items()})
-
-    def query(self) -> str:
-        """Return these filters as a query string."""
-        return urlencode({name: text for name, text in asdict(self).items() if text})
-
-    @property
-    def narrow(self) -> bool:
-        """Tell whether anything narrows the list."""
-        return any(asdict(self).values())
 
 
 def sees_all_calls(user: User) -> bool:

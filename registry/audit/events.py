@@ -1,18 +1,15 @@
 """Find audit events: the same filters for the page, the export and the REST API."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from urllib.parse import urlencode
+from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from config.lib.errors import NotAllowed, NotFound
-from config.lib.jsontext import clean_text
+from config.lib.text_filters import TextFilters
 from registry.audit.paging import between
 from registry.models import AuditEvent
-
-LONGEST_TEXT = 300
 
 MODELS: Mapping[str, str] = {
     "registry.package": "Package",
@@ -37,7 +34,7 @@ MODELS: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class EventFilters:
+class EventFilters(TextFilters):
     """What was asked for; an empty text does not narrow.
 
     `actor` is a username, `object` the id of what has the history, `q` the start of a name or a
@@ -53,21 +50,6 @@ class EventFilters:
     request: str = ""
     since: str = ""
     until: str = ""
-
-    @classmethod
-    def of(cls, data: Mapping[str, str]) -> "EventFilters":
-        """Read the filters from a query string; an unknown choice narrows to nothing."""
-        texts = {name: clean_text(data.get(name, "")) for name in cls.__annotations__}
-        return cls(**{name: text.strip()[:LONGEST_TEXT] for name, text in texts.items()})
-
-    def query(self) -> str:
-        """Return these filters as a query string."""
-        return urlencode({name: text for name, text in asdict(self).items() if text})
-
-    @property
-    def narrow(self) -> bool:
-        """Tell whether anything narrows the list."""
-        return any(asdict(self).values())
 
 
 def require_may_read_audit(user: User) -> None:

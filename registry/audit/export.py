@@ -1,7 +1,5 @@
 """Write records as CSV or JSON, batch by batch, however many there are."""
 
-import csv
-import io
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -9,18 +7,16 @@ from typing import Any
 from django.contrib.auth.models import User
 from django.db.models import Model
 
+from config.lib.csv_answers import MEDIA_TYPE, Cell, csv_lines
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject
 from registry.audit.calls import agent_names, masked_by_name, sees_content
 from registry.models import AuditEvent, Invocation
 
 FORMATS: Mapping[str, str] = {
-    "csv": "text/csv; charset=utf-8",
+    "csv": MEDIA_TYPE,
     "json": "application/json",
 }
-
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a spreadsheet takes for a formula when a cell starts with it."""
 
 EVENT_COLUMNS = (
     *("id", "at", "actor", "source", "operation", "model", "object_id", "object", "reason"),
@@ -109,24 +105,16 @@ def _content(user: User, call: Invocation) -> JsonObject:
 
 
 def _as_csv(batches: Iterable[list[JsonObject]], columns: Sequence[str]) -> Iterator[str]:
-    yield _lines([columns])
+    yield csv_lines([columns])
     for batch in batches:
-        yield _lines([_cell(row[column]) for column in columns] for row in batch)
+        yield csv_lines([_cell(row[column]) for column in columns] for row in batch)
 
 
-def _lines(rows: Iterable[Sequence[str]]) -> str:
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerows(rows)
-    return text.getvalue()
-
-
-def _cell(value: Any) -> str:
-    """Return a cell; what a spreadsheet would carry out as a formula gets an apostrophe first."""
-    if value is None:
-        return ""
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    is_number = isinstance(value, int | float)
-    return f"'{text}" if text.startswith(_FORMULA) and not is_number else text
+def _cell(value: Any) -> Cell:
+    """Return what stands in a cell: a text or number as it is, all else as JSON."""
+    if value is None or (isinstance(value, str | int | float) and not isinstance(value, bool)):
+        return value
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _as_json(batches: Iterable[list[JsonObject]], _: Sequence[str]) -> Iterator[str]:

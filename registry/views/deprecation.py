@@ -10,6 +10,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.form_errors import show_refusal
 from config.lib.http import SignedInRequest
 from registry.deprecated import deprecation_notice
 from registry.deprecation import (
@@ -79,8 +80,7 @@ def _deprecated(request: SignedInRequest, tool: Tool, form: DeprecationForm) -> 
             tool, by=request.user, on=data["on"], successor=successor, note=data["note"]
         )
     except InvalidInput as error:
-        for problem in error.extra["problems"]:
-            form.add_error(problem["path"].removeprefix("$."), problem["message"])
+        show_refusal(form, error)
         return False
     messages.success(request, deprecation_notice(stored))
     return True

@@ -34,6 +34,8 @@ READ_FROM_ENVIRONMENT = re.compile(
     re.VERBOSE,
 )
 
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+
 WITHOUT_CLASS = {"run", "turn", "REST"}
 """What stands in place of the phase of an error that is written where it happens."""
 
@@ -139,7 +141,23 @@ def test_every_command_says_what_it_does(name: str) -> None:
     assert import_module(f"{get_commands()[name]}.management.commands.{name}").__doc__
 
 
-@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
-def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#:]+)[^)]*\)", page.read_text()):
-        assert (page.parent / target).exists(), target
+def anchors(page: Path) -> set[str]:
+    """Return the anchors that the headings of a page have, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_each_link_of_a_page_leads_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)", page.read_text())
+    targets = [((page.parent / path) if path else page, anchor) for path, anchor in links]
+    assert [str(path) for path, _ in targets if not path.exists()] == []
+    assert [anchor for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+
+
+def test_decisions_are_numbered_without_a_gap() -> None:
+    names = sorted(path.name for path in (ROOT / "docs" / "decisions").glob("*.md"))
+    assert [int(name[:4]) for name in names] == list(range(1, len(names) + 1))
+    for name in names:
+        first = (ROOT / "docs" / "decisions" / name).read_text().splitlines()[0]
+        assert first.startswith(f"# {int(name[:4])}. ")

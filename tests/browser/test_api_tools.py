@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
+from tests.factories import make_person
 from tests.fakes.web_server import WebServer, serving
 
 SCHEMA = """{
@@ -35,8 +34,7 @@ def test_an_api_becomes_a_tool_that_is_tried_and_changed(
     shoot: Callable[[Page, str], None],
     web: WebServer,
 ) -> None:
-    password = make_password("secret-ada", hasher="pbkdf2_sha256")
-    User.objects.create(username="ada", password=password)
+    make_person("ada")
     web.on("/v1/Oslo", lambda it: it.json('{"days": [{"t": -3}, {"t": 4}], "unit": "C"}'))
     sign_in("ada")
     page.goto("/tools/")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.roles import Role, role_give
 from tests import factories
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -22,8 +22,7 @@ def people(live: object) -> dict[Role, User]:
     """A governor and an auditor."""
     found = {}
     for role in (Role.GOVERNOR, Role.AUDITOR):
-        password = make_password(f"secret-{role}", hasher="pbkdf2_sha256")
-        found[role] = User.objects.create(username=role.value, password=password)
+        found[role] = make_person(role.value)
         role_give(found[role], role)
     factories.make_builtin("calculator")
     return found

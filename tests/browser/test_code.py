@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from agents.models import Agent
 from agents.services import agent_create, tool_link
 from registry.importing.builtins import builtins_sync
 from registry.models import Tool
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -36,10 +35,7 @@ except ToolCallError as error:
 @pytest.fixture
 def equipped(live: object) -> Agent:
     """Give the administrator an agent with two tools that may run code."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    admin = User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    admin = make_person("admin", is_superuser=True, is_staff=True)
     builtins_sync()
     agent = agent_create(admin, name="Demo", code_execution=True)
     for tool in Tool.objects.filter(wire_name__in=["change_case", "calculator"]):

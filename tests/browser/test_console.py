@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -15,21 +14,15 @@ from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.models.tool import Health
 from registry.review.deciding import proposal_approve
-from tests.factories import make_agent, make_package, make_tool
+from tests.factories import make_agent, make_package, make_person, make_tool
 from tests.registry.review.making import bring, tool, waiting
 
-PASSWORD = {"hasher": "pbkdf2_sha256"}
 NUMBER = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 
 
 def people() -> tuple[User, User]:
-    admin = User.objects.create(
-        username="admin",
-        password=make_password("secret-admin", **PASSWORD),
-        is_superuser=True,
-        is_staff=True,
-    )
-    maker = User.objects.create(username="mira", password=make_password("secret-mira", **PASSWORD))
+    admin = make_person("admin", is_superuser=True, is_staff=True)
+    maker = make_person("mira")
     return admin, maker
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
@@ -17,6 +16,7 @@ from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from tests import factories
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -27,8 +27,7 @@ pytestmark = pytest.mark.usefixtures("live")
 @pytest.fixture
 def owner(live: object) -> User:
     """Somebody who signs in as “admin”."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(username="admin", password=password, is_superuser=True)
+    return make_person("admin", is_superuser=True)
 
 
 @pytest.fixture

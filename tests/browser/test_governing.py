@@ -6,22 +6,18 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.sandbox.client import sandbox
-from tests.factories import make_agent, make_builtin, make_package, make_tool
+from tests.factories import make_agent, make_builtin, make_package, make_person, make_tool
 
 pytestmark = pytest.mark.sandbox
 
 
 def make_admin() -> User:
     """Make a governor."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    return make_person("admin", is_superuser=True, is_staff=True)
 
 
 def test_a_governor_limits_and_stops_what_runs(

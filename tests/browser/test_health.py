@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -13,7 +12,7 @@ from playwright.sync_api import Page, expect
 from registry.importing.npm import npm_import
 from registry.models import Package, Tool
 from registry.models.health import ExecutionHealth, Health
-from tests.factories import make_package, make_tool
+from tests.factories import make_package, make_person, make_tool
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -40,10 +39,7 @@ STATES = {
 
 @pytest.fixture
 def admin(live: object) -> User:
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    return make_person("admin", is_superuser=True, is_staff=True)
 
 
 def test_each_state_has_words_a_reason_and_a_way_on(
@@ -96,7 +92,7 @@ def test_a_drifted_tool_is_mended_and_looked_at_again(
 
     page.get_by_role("button", name="Use recipeHashTool").click()
 
-    expect(page.get_by_text("“recipeHash” is now the export “recipeHashTool”.")).to_be_visible()
+    expect(page.get_by_text("“recipeHash” is the export “recipeHashTool” now.")).to_be_visible()
     expect(page.locator(".badge.is-healthy").first).to_be_visible()
     shoot(page, "health-mended")
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.models import Proposal, Tool
 from registry.services import tool_publish
 from tests import factories
+from tests.factories import make_person
 from tests.registry.impact.workshop import (
     QUERY,
     SEARCH_INPUT,
@@ -31,8 +31,7 @@ REQUIRING = """{
 def test_whom_a_change_touches_is_shown_before_it_is_made(
     live: object, page: Page, sign_in: Callable[[str], None], shoot: Callable[[Page, str], None]
 ) -> None:
-    password = make_password("secret-ida", hasher="pbkdf2_sha256")
-    ida = User.objects.create(username="ida", password=password)
+    ida = make_person("ida")
     search = _search_with_a_proposal(ida)
     weekly = searching(ida, search, title="Weekly digest", wire_name="weekly_digest")
     sequence_of(ida, step(weekly, inputs={"text": QUERY}), title="Newsletter")
@@ -84,8 +83,7 @@ def test_whom_a_change_touches_is_shown_before_it_is_made(
 def test_a_tool_that_nothing_uses_says_so(
     live: object, page: Page, sign_in: Callable[[str], None], shoot: Callable[[Page, str], None]
 ) -> None:
-    password = make_password("secret-una", hasher="pbkdf2_sha256")
-    una = User.objects.create(username="una", password=password)
+    una = make_person("una")
     tool = make_search(wire_name="unused_search", owner=una)
     sign_in("una")
     page.goto(f"/tools/{tool.pk}/impact/")

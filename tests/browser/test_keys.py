@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from chat.artifacts import ConversationArtifacts
@@ -15,6 +13,7 @@ from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from registry.errors import MissingCredential
 from tests import factories
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -23,8 +22,7 @@ SignIn = Callable[[str], None]
 @pytest.fixture
 def lacking(live: object) -> Conversation:
     """A conversation in which a tool lacked its key and another gave a long result."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    user = User.objects.create(username="admin", password=password, is_superuser=True)
+    user = make_person("admin", is_superuser=True)
     agent = factories.make_agent(user, name="Researcher", model="demo/offline")
     conversation = factories.make_conversation(user, agent, title="Search the web")
     turn = Turn.objects.create(conversation=conversation, number=1, model="demo/offline")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from tests.browser.conftest import SCREENSHOTS
+from tests.factories import make_person
 
 
 def test_a_manifest_is_pasted_mended_and_valid(
@@ -17,8 +16,7 @@ def test_a_manifest_is_pasted_mended_and_valid(
     sign_in: Callable[[str], None],
     shoot: Callable[[Page, str], None],
 ) -> None:
-    password = make_password("secret-alice", hasher="pbkdf2_sha256")
-    User.objects.create(username="alice", password=password)
+    make_person("alice")
     sign_in("alice")
     page.goto("/packages/")
     page.get_by_role("link", name="Check a manifest").click()

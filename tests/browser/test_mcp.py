@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
@@ -15,6 +13,7 @@ from agents.services import tool_link
 from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
 from registry.services import package_review
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -25,8 +24,7 @@ EVERYTHING = "@modelcontextprotocol/server-everything"
 @pytest.fixture
 def demo(live: object) -> Agent:
     """Seed as `make run` does."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    User.objects.create(username="admin", password=password, is_superuser=True, is_staff=True)
+    make_person("admin", is_superuser=True, is_staff=True)
     call_command("seed_demo", verbosity=0)
     return Agent.objects.get(slug="demo")
 
@@ -38,9 +36,9 @@ def test_a_server_is_imported_and_its_picture_is_seen(
     page.goto("/packages/")
     page.get_by_role("radio", name="MCP server").check()
     page.get_by_label("Address or package").fill(f"npm:{EVERYTHING}")
-    page.get_by_label("Arguments").last.fill("stdio")
+    page.get_by_label("Arguments").locator("visible=true").fill("stdio")
     shoot(page, "mcp-import")
-    page.get_by_role("button", name="Import").last.click()
+    page.get_by_role("button", name="Import").locator("visible=true").click()
     expect(page.get_by_role("main")).to_contain_text("get-tiny-image", timeout=90_000)
 
     package = Package.objects.get(ecosystem="mcp")

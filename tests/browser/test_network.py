@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.models import Invocation
 from registry.models.invocation import Caller, Outcome
-from tests.factories import make_package, make_tool
+from tests.factories import make_package, make_person, make_tool
 
 
 def test_a_reviewer_allows_the_host_that_a_call_was_denied(
@@ -19,10 +17,7 @@ def test_a_reviewer_allows_the_host_that_a_call_was_denied(
     sign_in: Callable[[str], None],
     shoot: Callable[[Page, str], None],
 ) -> None:
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    admin = User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    admin = make_person("admin", is_superuser=True, is_staff=True)
     hosts = ["search.example.com", "*.cdn.example.com:8443"]
     package = make_package(name="@acme/search", manifest={"tpmjs": {"hosts": hosts}})
     tool = make_tool(package=package)

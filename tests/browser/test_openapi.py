@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.models import Package, Tool
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -35,8 +34,7 @@ def document() -> bytes:
 def test_operations_are_found_chosen_and_imported(
     live: object, page: Page, sign_in: SignIn, shoot: Shoot
 ) -> None:
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    User.objects.create(username="admin", password=password, is_superuser=True, is_staff=True)
+    make_person("admin", is_superuser=True, is_staff=True)
     sign_in("admin")
     page.goto("/packages/")
     page.get_by_role("radio", name="OpenAPI").check()

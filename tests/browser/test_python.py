@@ -6,9 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
+
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -17,10 +18,7 @@ SignIn = Callable[[str], None]
 @pytest.fixture
 def admin(live: object) -> User:
     """Make somebody who reviews packages."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    return make_person("admin", is_superuser=True, is_staff=True)
 
 
 def test_a_local_module_is_imported_configured_and_called(

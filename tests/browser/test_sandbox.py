@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.sandbox.client import sandbox
+from tests.factories import make_person
 from tests.registry.sandbox.npm_registry import SCOPE
 
 Shoot = Callable[[Page, str], None]
@@ -19,8 +18,7 @@ SignIn = Callable[[str], None]
 @pytest.fixture
 def called(live: object) -> str:
     """A package of which a call has left a spare, and a member of the staff."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    User.objects.create(username="admin", password=password, is_staff=True)
+    make_person("admin", is_staff=True)
     built = sandbox().build(ecosystem="npm", name=f"{SCOPE}/remembers")
     sandbox().call(artifact=built.artifact, export="counts", arguments={}, env={})
     return built.artifact

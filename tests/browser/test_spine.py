@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable
 
 import pytest
-from django.contrib.auth.hashers import make_password
-from django.contrib.auth.models import User
 from django.core.management import call_command
 from playwright.sync_api import Page, expect
 
 from agents.models import Agent
 from registry.models import Package
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -23,8 +22,7 @@ MARKDOWN = "Convert `<h1>Hi</h1><p>One <strong>two</strong></p>` to markdown"
 @pytest.fixture
 def seeded(live: object) -> Agent:
     """Seed as `make run` does, with a real package from npm."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    User.objects.create(username="admin", password=password, is_superuser=True, is_staff=True)
+    make_person("admin", is_superuser=True, is_staff=True)
     call_command("seed_demo", verbosity=0)
     return Agent.objects.get(slug="demo")
 

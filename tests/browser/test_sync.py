@@ -7,13 +7,13 @@ from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
 
 from registry.importing.sync.feeds import feeds_ensure
 from registry.models import SyncEntry, SyncFeed, SyncRun
+from tests.factories import make_person
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -26,10 +26,7 @@ MODULE = (
 @pytest.fixture
 def admin(live: object) -> User:
     """Make somebody who reviews packages."""
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    return make_person("admin", is_superuser=True, is_staff=True)
 
 
 def test_a_module_is_uploaded_and_its_mistakes_are_told(

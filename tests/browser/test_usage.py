@@ -8,7 +8,6 @@ from datetime import timedelta
 from decimal import Decimal
 
 import pytest
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
 from playwright.sync_api import Page, expect
@@ -16,7 +15,7 @@ from playwright.sync_api import Page, expect
 from agents.models import ModelUsage
 from registry.models import HealthChange
 from registry.usage.rolling import usage_roll_up
-from tests.factories import make_agent, make_package, make_tool
+from tests.factories import make_agent, make_package, make_person, make_tool
 from tests.registry.usage.calls import record
 
 Shoot = Callable[[Page, str], None]
@@ -25,10 +24,7 @@ SignIn = Callable[[str], None]
 
 @pytest.fixture
 def admin(live: object) -> User:
-    password = make_password("secret-admin", hasher="pbkdf2_sha256")
-    return User.objects.create(
-        username="admin", password=password, is_superuser=True, is_staff=True
-    )
+    return make_person("admin", is_superuser=True, is_staff=True)
 
 
 def seed(admin: User) -> tuple:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 
-from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils.timezone import localdate
 from playwright.sync_api import Page, expect
@@ -14,6 +13,7 @@ from agents.models import Agent, AgentTool
 from registry.api_tools import ApiFields, api_tool_save, new_api_tool
 from registry.models import Tool
 from tests import factories
+from tests.factories import make_person
 
 WEATHER = "Tells the temperatures of a city's next days. Use it for plans of up to a week."
 
@@ -77,8 +77,7 @@ def forecast(owner: User) -> Tool:
 
 
 def ada() -> User:
-    password = make_password("secret-ada", hasher="pbkdf2_sha256")
-    return User.objects.create(username="ada", password=password)
+    return make_person("ada")
 
 
 def test_a_person_reads_what_changed_and_goes_back(

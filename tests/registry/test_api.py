@@ -332,11 +332,11 @@ def test_a_sequence_is_made_changed_restored_and_deleted(alice):
     versions = client.get(f"{path}versions/").json()["results"]
     assert [version["number"] for version in versions] == [3, 2, 1]
 
-    restored = client.post(f"{path}versions/2/restore/").json()
+    restored = client.post(f"{path}versions/2/restore/", content_type=JSON).json()
     assert (restored["title"], restored["description"]) == ("Sums", "Another.")
     assert restored["version"] == 4
     assert ToolVersion.objects.filter(tool=made.json()["id"]).count() == 4
-    assert client.post(f"{path}versions/9/restore/").status_code == 404
+    assert client.post(f"{path}versions/9/restore/", content_type=JSON).status_code == 404
     assert client.delete(path).status_code == 204
     assert client.get(path).status_code == 404
 
@@ -374,7 +374,7 @@ def test_only_its_owner_changes_a_tool(alice, charlie, governor):
         assert client.get(path).status_code == 200
         assert client.patch(path, {"name": "x"}, content_type=JSON).status_code == 404
         assert client.delete(path).status_code == 404
-        assert client.post(f"{path}versions/1/restore/").status_code == 404
+        assert client.post(f"{path}versions/1/restore/", content_type=JSON).status_code == 404
 
 
 def test_an_imported_tool_is_not_changed_by_hand(alice):

@@ -288,7 +288,7 @@ def test_a_reviewer_sets_a_tools_time_limit_as_its_next_version(governor, client
     versions = {
         "versions-TOTAL_FORMS": 0,
         "versions-INITIAL_FORMS": 0,
-        "review_status": ReviewStatus.APPROVED,
+        "reason": "It takes long",
     }
     client = client_for(governor)
 

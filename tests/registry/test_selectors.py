@@ -109,7 +109,8 @@ def test_a_tools_standing_says_the_same_as_the_lists(alice, bob, charlie, govern
 
     from registry.models.package import ReviewStatus
     from registry.models.tool import Visibility
-    from registry.selectors import standing_of, tools_triable_by, tools_usable_by
+    from registry.selectors import tools_triable_by, tools_usable_by
+    from registry.standing import standing_of
     from tests.factories import make_package, make_sequence, make_tool
 
     owned = [

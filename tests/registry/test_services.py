@@ -4,7 +4,7 @@ import pytest
 
 from registry.models import ToolVersion
 from registry.models.package import ReviewStatus
-from registry.selectors import standing_of, tools_usable_by
+from registry.selectors import tools_usable_by
 from registry.services import (
     free_wire_name,
     package_review,
@@ -12,6 +12,7 @@ from registry.services import (
     tool_publish,
     tool_review,
 )
+from registry.standing import standing_of
 from tests.factories import make_package, make_tool
 
 pytestmark = pytest.mark.django_db

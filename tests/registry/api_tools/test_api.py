@@ -39,7 +39,7 @@ def test_a_tool_is_made_changed_and_deleted(client):
     assert (changed["version"], changed["title"]) == (2, "Weather")
     replaced = send(client, "put", url, {**BODY, "name": "Forecast"}).json()
     assert (replaced["version"], replaced["name"]) == (3, "forecast")
-    back = client.post(f"{url}versions/1/restore/").json()
+    back = client.post(f"{url}versions/1/restore/", content_type="application/json").json()
     assert (back["version"], back["title"]) == (4, "Weather")
     assert client.delete(url).status_code == 204
     assert client.get(url).status_code == 404

@@ -178,14 +178,17 @@ def test_the_admin_stops_and_resumes_in_bulk_with_a_reason(client_for, governor,
     item = tool if model == "tool" else tool.package
     address = reverse(f"admin:registry_{model}_changelist")
     chosen = {"_selected_action": [str(item.pk)]}
-    assert b"ended" in client.post(address, {"action": "stop", **chosen}).content
+    between = client.post(address, {"action": "stop", **chosen}).content.decode()
+    assert "those that run end within a second" in between
     assert fresh(item).stopped_at is None
 
-    client.post(address, {"action": "stop", "reason": "Sends twice", **chosen})
+    client.post(address, {"action": "stop", "reason": "Sends twice", "decide": "1", **chosen})
     assert (fresh(item).stopped_reason, item.stopped_by) == ("Sends twice", governor)
-    again = client.post(address, {"action": "stop", "reason": "x", **chosen}, follow=True)
+    again = client.post(
+        address, {"action": "stop", "reason": "x", "decide": "1", **chosen}, follow=True
+    )
     assert "is stopped already" in again.content.decode()
-    client.post(address, {"action": "resume", "reason": "Mended", **chosen})
+    client.post(address, {"action": "resume", "reason": "Mended", "decide": "1", **chosen})
     assert fresh(item).stopped_at is None
 
 

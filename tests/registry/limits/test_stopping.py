@@ -12,8 +12,9 @@ from registry.models import Invocation, Package, Tool
 from registry.models.invocation import Caller, Decision
 from registry.models.tool import Health
 from registry.search.service import search
-from registry.selectors import standing_of, tools_usable_by, tools_visible_to
+from registry.selectors import tools_usable_by, tools_visible_to
 from registry.services import tool_publish
+from registry.standing import standing_of
 from registry.stopping import package_resume, package_stop, tool_resume, tool_stop
 from tests.factories import make_agent, make_builtin, make_package, make_sequence, make_tool
 

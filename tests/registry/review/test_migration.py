@@ -25,7 +25,7 @@ def test_what_waits_for_its_first_review_gets_an_open_proposal(alice: User) -> N
     made = make_sequence(alice, visibility=Visibility.PUBLIC, review_status=ReviewStatus.CANDIDATE)
     make_sequence(alice, review_status=ReviewStatus.CANDIDATE)
     make_tool()
-    migrate = import_module("registry.migrations.0013_open_proposals").open_proposals
+    migrate = import_module("registry.migrations.0014_open_proposals").open_proposals
 
     for _ in range(2):
         migrate(apps, None)

@@ -8,13 +8,14 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from config.lib.errors import InvalidInput, NotAllowed
+from registry.governing import governed_of, tool_govern
 from registry.importing.variables import package_declare_env
 from registry.models import Proposal
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause, ProposalState
 from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
 from registry.review.errors import FindingsBlock, ProposalDecided
-from registry.services import package_allow_hosts, package_review, tool_limit_time
+from registry.services import package_allow_hosts, package_review
 from tests.registry.review.making import approved, bring, package, row, statuses, tool, waiting
 
 if TYPE_CHECKING:
@@ -158,7 +159,8 @@ def test_reading_more_waits_while_the_tools_go_on(alice: User, governor: User) -
 def test_what_was_changed_meanwhile_stays(alice: User, governor: User) -> None:
     approved(alice, governor)
     bring(alice, tool(description="Two."), version="2.0.0")
-    tool_limit_time(row(), seconds=7, author=governor)
+    shorter = governed_of(row())._replace(timeout_seconds=7)
+    tool_govern(row(), shorter, by=governor, reason="It hangs")
     package_allow_hosts(package(), ["a.example"], by=governor)
     proposal_approve(waiting(), by=governor, reason="")
     shout = row()

@@ -183,7 +183,9 @@ def test_only_a_reviewer_takes_a_package_back() -> None:
 
     with pytest.raises(NotAllowed, match="Only a reviewer takes a package back"):
         version_restore(tool, 1, user=factories.make_user())
-    refused = client_of(factories.make_user()).post(f"/api/v1/tools/{tool.pk}/versions/1/restore/")
+    refused = client_of(factories.make_user()).post(
+        f"/api/v1/tools/{tool.pk}/versions/1/restore/", content_type="application/json"
+    )
     assert (refused.status_code, refused.json()["code"]) == (403, "not_allowed")
 
 

@@ -1,0 +1,241 @@
+"""The shapes of tools, their versions and the search for them."""
+
+from typing import Any
+
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from registry.models import (
+    Package,
+    Tool,
+    ToolVersion,
+)
+from registry.models.health import HealthState
+from registry.models.tool import Visibility
+from registry.restoring import LONGEST_RESTORE_REASON
+from registry.scopes import LONGEST_SCOPE
+from registry.search.service import Hit
+
+
+class ToolPackageSerializer(serializers.ModelSerializer[Package]):
+    """The package of a tool, in short."""
+
+    class Meta:
+        model = Package
+        fields = ("id", "ecosystem", "name", "version", "env")
+
+
+class DeprecatedSerializer(serializers.Serializer[Tool]):
+    """From which day on a tool is deprecated, and the wire name of the tool to use instead."""
+
+    on = serializers.DateField(source="deprecated_on")
+    successor = serializers.CharField(source="successor.wire_name", default=None, allow_null=True)
+    note = serializers.CharField(source="deprecation_note")
+
+
+class ToolSerializer(serializers.ModelSerializer[Tool]):
+    """A tool as it is told; `name` is what models call it by."""
+
+    name = serializers.CharField(source="wire_name", read_only=True)
+    type = serializers.CharField(source="kind", read_only=True)
+    exportName = serializers.CharField(source="export_name", read_only=True)
+    inputSchema = serializers.DictField(source="input_schema", read_only=True)
+    outputSchema = serializers.DictField(source="output_schema", allow_null=True, read_only=True)
+    aiAgent = serializers.DictField(source="ai_agent", read_only=True)
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(), source="required_scopes", read_only=True
+    )
+    timeoutSeconds = serializers.IntegerField(source="timeout_seconds", read_only=True)
+    quality = serializers.FloatField(read_only=True)
+    health = serializers.ChoiceField(
+        choices=HealthState.choices, source="health_state", read_only=True
+    )
+    importHealth = serializers.CharField(source="import_health", read_only=True)
+    executionHealth = serializers.CharField(source="execution_health", read_only=True)
+    healthError = serializers.DictField(source="health_error", allow_null=True, read_only=True)
+    lastHealthCheckAt = serializers.DateTimeField(
+        source="last_health_check_at", allow_null=True, read_only=True
+    )
+    package = ToolPackageSerializer(allow_null=True, read_only=True)
+    owner = serializers.CharField(source="owner.username", default=None, read_only=True)
+    team = serializers.CharField(source="team.name", default=None, read_only=True)
+    reviewStatus = serializers.CharField(source="review_status", read_only=True)
+    callsPerMinute = serializers.IntegerField(
+        source="calls_per_minute",
+        read_only=True,
+        allow_null=True,
+        help_text="For each caller; null: the site's default.",
+    )
+    costPerCall = serializers.DecimalField(
+        source="cost_per_call",
+        max_digits=12,
+        decimal_places=6,
+        read_only=True,
+        allow_null=True,
+        help_text="US dollars.",
+    )
+    stoppedAt = serializers.DateTimeField(source="stopped_at", read_only=True, allow_null=True)
+    stoppedReason = serializers.CharField(source="stopped_reason", read_only=True)
+    deprecated = serializers.SerializerMethodField()
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+    updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
+
+    class Meta:
+        model = Tool
+        fields = (
+            "id",
+            "name",
+            "title",
+            "description",
+            "type",
+            "kind",
+            "category",
+            "exportName",
+            "inputSchema",
+            "outputSchema",
+            "aiAgent",
+            "requiredScopes",
+            "timeoutSeconds",
+            "callsPerMinute",
+            "costPerCall",
+            "stoppedAt",
+            "stoppedReason",
+            "version",
+            "quality",
+            "health",
+            "importHealth",
+            "executionHealth",
+            "healthError",
+            "lastHealthCheckAt",
+            "package",
+            "owner",
+            "team",
+            "visibility",
+            "reviewStatus",
+            "deprecated",
+            "createdAt",
+            "updatedAt",
+        )
+
+    @extend_schema_field(DeprecatedSerializer(allow_null=True))
+    def get_deprecated(self, tool: Tool) -> Any:
+        """Return the deprecation, or null."""
+        return DeprecatedSerializer(tool).data if tool.deprecated_on else None
+
+
+class ToolDetailSerializer(ToolSerializer):
+    """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
+
+    `missingEnv` are the variables that you have not set. `liveVersion` is the one that everybody
+    has; a greater `version` of your own tool waits for review.
+    """
+
+    liveVersion = serializers.SerializerMethodField(method_name="get_live_version")
+
+    definition = serializers.DictField(allow_null=True, read_only=True)
+    missingEnv = serializers.ListField(
+        child=serializers.CharField(), source="needs", read_only=True
+    )
+
+    class Meta:
+        model = Tool
+        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv", "liveVersion")
+
+    def get_live_version(self, tool: Tool) -> int:
+        """Return the number of the live version."""
+        return tool.live_version or tool.version
+
+
+class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
+    """One version of a tool; `snapshot` is all that decided how it was described and run."""
+
+    author = serializers.CharField(source="author.username", default=None, read_only=True)
+    live = serializers.SerializerMethodField()
+    approved = serializers.SerializerMethodField()
+    snapshot = serializers.DictField(read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = ToolVersion
+        fields = (
+            "number",
+            "live",
+            "approved",
+            "digest",
+            "reason",
+            "author",
+            "snapshot",
+            "createdAt",
+        )
+
+    def get_live(self, version: ToolVersion) -> bool:
+        """Say whether this is what a call without a version runs."""
+        return version.number == version.tool.version
+
+    def get_approved(self, version: ToolVersion) -> bool:
+        """Say whether a reviewer has approved the tool as it was then."""
+        return version.number not in version.tool.unreviewed_versions
+
+
+class SearchQuerySerializer(serializers.Serializer[Any]):
+    """What to search for."""
+
+    q = serializers.CharField(max_length=20_000, allow_blank=True, default="")
+    messages = serializers.CharField(
+        required=False, help_text="Earlier messages: a JSON list of texts."
+    )
+    limit = serializers.IntegerField(min_value=1, max_value=50, default=5)
+    explain = serializers.BooleanField(default=False)
+    agent = serializers.CharField(
+        max_length=60,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Find only what this agent's scopes allow.",
+    )
+
+
+class FoundSerializer(serializers.Serializer[Hit]):
+    """One tool that was found; `parts` says how the score came about."""
+
+    tool = ToolSerializer()
+    score = serializers.FloatField()
+    parts = serializers.DictField(child=serializers.FloatField(), required=False)
+
+
+class SearchAnswerSerializer(serializers.Serializer[Any]):
+    """What a search found, best first."""
+
+    query = serializers.CharField()
+    results = FoundSerializer(many=True)
+    total = serializers.IntegerField()
+    took_ms = serializers.FloatField()
+
+
+class ToolWriteSerializer(serializers.Serializer[Any]):
+    """A tool as a person makes it; `type` says how the definition is read."""
+
+    name = serializers.CharField(max_length=120)
+    description = serializers.CharField(required=False, allow_blank=True)
+    type = serializers.CharField(required=False, help_text="sequence (where none is told) or api")
+    visibility = serializers.ChoiceField(choices=Visibility.choices, required=False)
+    team = serializers.CharField(required=False, allow_null=True)
+    definition = serializers.DictField()
+    inputSchema = serializers.DictField()
+    requiredScopes = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_SCOPE), required=False
+    )
+    reason = serializers.CharField(
+        required=False,
+        allow_blank=True,
+        max_length=200,
+        help_text="Why it is changed; kept in the history.",
+    )
+
+
+class RestoreSerializer(serializers.Serializer[Any]):
+    """Why a tool goes back to an earlier version."""
+
+    reason = serializers.CharField(
+        required=False, allow_blank=True, default="", max_length=LONGEST_RESTORE_REASON
+    )

@@ -1,0 +1,138 @@
+"""How one tool stands at the moment of a call: what review, its makers and governors say of it."""
+
+from collections.abc import Collection
+from decimal import Decimal
+from functools import cache
+from typing import NamedTuple
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db import connection
+
+from registry.models import Tool
+from registry.models.package import ReviewStatus
+from registry.models.tool import Health, Visibility
+from registry.selectors import BLOCKED, RUNS
+
+
+class Standing(NamedTuple):
+    """What decides, at each call, whether a tool may be used; read fresh in one short query."""
+
+    owner_id: int | None
+    team_id: int | None
+    visibility: str
+    review_status: str
+    package_review: str | None
+    package_added_by: int | None
+    import_health: str
+    execution_health: str
+    required_scopes: list[str]
+    unreviewed_versions: list[int]
+    blocked_versions: list[int]
+    allowed_hosts: list[str] | None
+    stopped_reason: str
+    package_stopped_reason: str | None
+    package_name: str | None
+    calls_per_minute: int | None
+    cost_per_call: Decimal | None
+
+    def usable_by(self, user: User) -> bool:
+        """Say what `tools_usable_by` says, for this one tool; a test holds the two together."""
+        return self.open_to(user) and not self.is_stopped
+
+    @property
+    def is_stopped(self) -> bool:
+        """Say whether a governor stopped it or its package; a stop always has a reason."""
+        return bool(self.stopped_reason or self.package_stopped_reason)
+
+    def open_to(self, user: User) -> bool:
+        """Say whether it is this person's to call, stopped or not."""
+        if self.review_status in BLOCKED or self.package_review in BLOCKED:
+            return False
+        if self.is_made_by(user):
+            return True
+        if self.visibility == Visibility.PUBLIC:
+            return self._is_approved
+        return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
+    def triable_by(self, user: User) -> bool:
+        """Say what `tools_triable_by` says, for this one tool."""
+        return self.open_to_trial(user) and not self.is_stopped
+
+    def open_to_trial(self, user: User) -> bool:
+        """Say whether it is this person's to call directly, stopped or not."""
+        if self.open_to(user):
+            return True
+        if self.review_status in BLOCKED or self.package_review in BLOCKED:
+            return False
+        return self.visibility == Visibility.PUBLIC and user.has_perm("registry.change_package")
+
+    def is_made_by(self, user: User) -> bool:
+        """Say whether the tool, or its package, is this person's own."""
+        return user.pk in (self.owner_id, self.package_added_by)
+
+    def vouches_for(self, version: int) -> bool:
+        """Say whether review has approved the tool as it was in this version.
+
+        Whoever made a tool may call what nobody has looked at. Anybody else, whom a sequence or an
+        agent of theirs may lead to an old version, must not be given it, nor lend it a key.
+        """
+        return self._is_approved and version not in self.unreviewed_versions
+
+    @property
+    def _is_approved(self) -> bool:
+        approved = (ReviewStatus.APPROVED, None)
+        return self.review_status == ReviewStatus.APPROVED and self.package_review in approved
+
+    @property
+    def is_healthy(self) -> bool:
+        """Say whether both healths are good."""
+        return self.import_health == self.execution_health == Health.HEALTHY
+
+
+def standing_of(tool_id: UUID) -> Standing | None:
+    """Return how a tool stands now, or None when it is gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(_standing_sql(), [tool_id])
+        row = cursor.fetchone()
+    return Standing(*row) if row else None
+
+
+@cache
+def _standing_sql() -> str:
+    """Return the query of `standing_of`, worded once.
+
+    Every call asks it, and Django takes longer to word it than PostgreSQL to answer.
+    """
+    query = (
+        Tool.objects.filter(pk=UUID(int=0), deleted_at=None)
+        .order_by()
+        .values_list(
+            "owner_id",
+            "team_id",
+            "visibility",
+            "review_status",
+            "package__review_status",
+            "package__added_by_id",
+            "import_health",
+            "execution_health",
+            "required_scopes",
+            "unreviewed_versions",
+            "blocked_versions",
+            "package__allowed_hosts",
+            "stopped_reason",
+            "package__stopped_reason",
+            "package__name",
+            "calls_per_minute",
+            "cost_per_call",
+        )
+    )
+    sql: str = query.query.sql_with_params()[0]
+    return sql
+
+
+def stops_of(tool_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:
+    """Return those tools that are stopped now, each with the reason and the package stopped."""
+    stopped = Tool.objects.filter(pk__in=tool_ids).exclude(RUNS).order_by()
+    rows = stopped.values_list("pk", "stopped_reason", "package__stopped_reason", "package__name")
+    return {pk: (own, "") if own else (whole, name) for pk, own, whole, name in rows}
