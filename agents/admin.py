@@ -63,7 +63,7 @@ class AgentToolAdmin(OwnedAdmin):
     list_select_related = ("agent", "tool")
     search_fields = ("agent__slug", "tool__wire_name")
     search_help_text = "The address of an agent or the wire name of a tool."
-    ordering = ("-created_at", "pk")
+    ordering = ("-pk",)
 
     def searched(self, rows: QuerySet[AgentTool], words: str) -> QuerySet[AgentTool]:
         """Return the links of an agent or to a tool."""

@@ -1,10 +1,10 @@
 """Lists of the admin that stay quick however many rows there are."""
 
-from typing import Any, cast
+from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
 from config.lib.paging import CappedPaginator
@@ -32,7 +32,7 @@ def is_uuid(text: str) -> bool:
     return True
 
 
-class LongList:
+class LongList(admin.ModelAdmin[Any]):
     """For an admin: counts no further than can be paged to, and orders by what is indexed alone.
 
     `search_fields` shows the box; what it finds says `searched`, which is to ask indexes.
@@ -42,7 +42,7 @@ class LongList:
     show_full_result_count = False
     show_facets = admin.ShowFacets.NEVER  # each would count the whole table
     list_per_page = 50
-    sortable_by: tuple[str, ...] = ()
+    sortable_by = ()
 
     def searched(self, rows: QuerySet[Any], words: str) -> QuerySet[Any] | None:
         """Return the rows that a search finds; None: those that `search_fields` find."""
@@ -56,5 +56,4 @@ class LongList:
         found = self.searched(queryset, words) if words else queryset
         if found is not None:
             return found, False
-        asked = cast(admin.ModelAdmin[Model], super())
-        return asked.get_search_results(request, queryset, search_term)
+        return super().get_search_results(request, queryset, search_term)
