@@ -1,6 +1,7 @@
 """Govern conversations: see what was said and done; take one away."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -99,7 +100,7 @@ class MessageAdmin(RecordAdmin):
 
     def searched(self, rows: QuerySet[Message], words: str) -> QuerySet[Message]:
         """Return the messages of a turn."""
-        return rows.filter(turn=words) if is_uuid(words) else rows.none()
+        return rows.filter(turn=UUID(words)) if is_uuid(words) else rows.none()
 
     @admin.display(description="Content")
     def content_start(self, message: Message) -> str:
@@ -116,4 +117,4 @@ class TurnEventAdmin(RecordAdmin):
 
     def searched(self, rows: QuerySet[TurnEvent], words: str) -> QuerySet[TurnEvent]:
         """Return the events of a turn."""
-        return rows.filter(turn=words) if is_uuid(words) else rows.none()
+        return rows.filter(turn=UUID(words)) if is_uuid(words) else rows.none()

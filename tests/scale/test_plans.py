@@ -5,7 +5,16 @@ from django.core.management import call_command
 
 from config.management.scale import Sizes, fill
 from tests.scale.jobs import JOBS
-from tests.scale.pages import Asked, asked_by, asked_by_job, changelists, narrowed, people, visits
+from tests.scale.pages import (
+    POPULAR,
+    Asked,
+    asked_by,
+    asked_by_job,
+    changelists,
+    narrowed,
+    people,
+    visits,
+)
 
 SIZES = Sizes(tools=20_000, invocations=100_000, turns=15_000, runs=10_000)
 MOST_ROWS = 12_000
@@ -26,7 +35,7 @@ def filled(django_db_setup, django_db_blocker):
 
 
 BEYOND = (
-    *("/impact/", "/usage/?period=", "agent=scale-2&caller=rest", "tool=scale_tool_2&caller=chat"),
+    *(f"{POPULAR}/impact/", "agent=scale-2&caller=rest", "tool=scale_tool_2&caller=chat"),
     *("/invocations/export/?format=json&outcome=failed", "/api/v1/proposals/"),
 )
 """Pages that are known to read more; docs/reference/scale.md says why. To be mended."""
@@ -36,7 +45,8 @@ ADMIN_BEYOND = ("/admin/registry/package/", "/admin/registry/tool/")
 
 @pytest.mark.parametrize(("who", "path"), list(visits()))
 def test_a_page_reads_no_more_rows_than_it_shows_by_far(filled, who, path):
-    if any(part in path for part in BEYOND) or (who, path) == ("governor", "/"):
+    of_site = path.startswith("/usage/") or (who, path) == ("governor", "/")
+    if of_site or any(part in path for part in BEYOND):
         pytest.xfail("known to be beyond, see docs/reference/scale.md")
     assert not greedy(asked_by(filled[who], path))
 
