@@ -24,7 +24,9 @@ from agents.selectors import agents_visible_to
 from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from registry.loading import load_specs
+from registry.models import Tool
 from registry.models.tool import ToolKind
+from registry.pins import pinned_spec
 from registry.selectors import tools_usable_by
 
 LONGEST_NAME = 120
@@ -41,9 +43,13 @@ class ToolsetPlan:
 
 
 def present_toolset(agent: Agent) -> ToolsetPlan:
-    """Return the toolset that the agent has now: what an experiment compares with."""
+    """Return the toolset that the agent has now: what an experiment compares with.
+
+    A linked tool that it is not given, because it is stopped, refused or gone, is no part of it.
+    """
     allowed = AgentTool.objects.filter(agent=agent, approval=Approval.ALLOW)
-    carried = set(allowed.values_list("tool_id", flat=True))
+    linked = list(allowed.values_list("tool_id", flat=True))
+    carried = set(_usable(agent).filter(pk__in=linked).values_list("pk", flat=True))
     pins = {tool: pin for tool, pin in pins_of(agent).items() if tool in carried}
     return ToolsetPlan(tools=pins, discovery_mode=agent.discovery_mode)
 
@@ -180,15 +186,22 @@ def _write_arm(experiment: Experiment, letter: Letter, plan: ToolsetPlan) -> Non
     )
 
 
+def _usable(agent: Agent) -> QuerySet[Tool]:
+    return tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE)
+
+
 def _require_usable(agent: Agent, letter: Letter, plan: ToolsetPlan) -> None:
     if plan.discovery_mode not in DiscoveryMode.values:
         raise _invalid(letter.lower(), f"Choose one of {', '.join(DiscoveryMode.values)}.")
-    tools = list(tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).filter(pk__in=plan.tools))
+    tools = list(_usable(agent).filter(pk__in=plan.tools))
     if len(tools) < len(plan.tools):
         raise _invalid(
             letter.lower(), f"Toolset {letter} names a tool that does not exist or is not yours."
         )
     load_specs(tools, plan.tools)
+    for tool in tools:
+        if pin := plan.tools[tool.pk]:
+            pinned_spec(tool, pin, user=agent.owner)
 
 
 def _check(name: str, share_b: int, planned: int) -> None:

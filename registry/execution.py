@@ -55,6 +55,10 @@ COMPOSITE = frozenset({ToolKind.SEQUENCE.value, ToolKind.CODE.value})
 """Kinds that call other tools: each of those calls takes its own variables from the context."""
 
 
+_REFUSALS = (RateLimited, ToolStopped, PermissionRefused, ApprovalDenied, InvalidArguments)
+"""What a call may be refused with before its tool hears of it."""
+
+
 def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolResult:
     """Call a tool and record the call; never raise for anything the tool or the caller did.
 
@@ -345,9 +349,10 @@ def _record(
 
 
 def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:
-    """Say whether a failed call gets a row: every one that reached the tool, and of those that a
-    limit or a stop refused the first of each minute, since nobody slows down who floods us."""
-    if not isinstance(error, RateLimited | ToolStopped) or error.phase != "permission":
+    """Say whether a failed call gets a row: every one that reached the tool, and of those that
+    were refused the first of each minute, since nobody slows down who floods us."""
+    phase: str = error.phase  # a stop may end a call that ran
+    if not isinstance(error, _REFUSALS) or phase == "execute":
         return True
     recorded = is_worth_a_row(error.code, spec.tool_id, context)
     metrics.REFUSED.labels(spec.kind, error.code, "yes" if recorded else "no").inc()

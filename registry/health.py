@@ -2,7 +2,8 @@
 
 The class of an error decides (`ToolError.fault`), never its words. What is stored is true for
 everybody: that one caller has no key, or a wrong one, is told to that caller and not held against
-the tool.
+the tool. What a tool or a service said of a call may repeat what the call was given, so it stays
+with the call, and the tool keeps only what kind of failure it was.
 """
 
 from datetime import timedelta
@@ -35,6 +36,21 @@ _STORED = {
     Fault.UPSTREAM: ExecutionHealth.UPSTREAM_DOWN,
 }
 
+_WORDS = {
+    Fault.EXECUTION: "It could not answer a call. Whoever made the call reads why among theirs.",
+    Fault.REPEATED: "Its last three calls failed. Whoever made them reads why among theirs.",
+    Fault.SIGN_IN: "The service behind it refused the keys that it was called with.",
+    Fault.UPSTREAM: "The service behind it did not answer as it should.",
+}
+"""What is told to everybody of a failed call."""
+
+_CRASHES = {
+    "tool_crashed": "Its process ended before it answered.",
+    "tool_timeout": "It did not answer in time.",
+    "output_rejected": "It answered what cannot be used.",
+}
+"""The same, for failures that can be told more closely."""
+
 
 def record_success(spec: ToolSpec, standing: Standing | None) -> None:
     """Heal a tool that just answered; ask nothing when it was healthy before the call."""
@@ -58,7 +74,7 @@ def record_failure(spec: ToolSpec, error: ToolError) -> None:
         case Fault.IMPORT:
             _mark(spec, error, import_health=Health.BROKEN)
         case fault if _is_the_tools(fault, spec):
-            _mark(spec, error, execution_health=_STORED[fault])
+            _mark(spec, error, in_words=_WORDS.get(fault, ""), execution_health=_STORED[fault])
 
 
 def _is_the_tools(fault: Fault, spec: ToolSpec) -> bool:
@@ -69,14 +85,19 @@ def _is_the_tools(fault: Fault, spec: ToolSpec) -> bool:
     return True
 
 
-def _mark(spec: ToolSpec, error: ToolError, **health: str) -> None:
+def _mark(spec: ToolSpec, error: ToolError, *, in_words: str = "", **health: str) -> None:
+    told = error.as_dict()
+    if in_words:
+        extra = {name: told["extra"][name] for name in ("tool", "phase")}
+        told |= {"message": _CRASHES.get(error.code, in_words), "extra": extra}
+        told["hint"] = type(error).default_hint
     # A drift is the cause of the missing export that a call finds, and says how to mend it.
     drifted = Q(health_error__code=ExportDrift.code, import_health=Health.BROKEN)
     now = timezone.now()
     marked = (
         Tool.objects.filter(pk=spec.tool_id)
         .exclude(drifted & Q(health_error__isnull=False))
-        .update(**health, health_error=error.as_dict(), last_health_check_at=now)
+        .update(**health, health_error=told, last_health_check_at=now)
     )
     if marked:
         CheckSchedule.objects.filter(package__tools=spec.tool_id).update(

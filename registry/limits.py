@@ -19,7 +19,7 @@ from redis.exceptions import RedisError
 
 from registry import metrics
 from registry.context import CallContext
-from registry.errors import RateLimited
+from registry.errors import RateLimited, ToolStopped
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 from registry.standing import Standing
@@ -34,6 +34,12 @@ REST_SECONDS = 5.0
 """After a failure Redis is not asked for so long, lest each call waits for it again."""
 
 LOG_SECONDS = 60.0
+
+ALIKE = frozenset({RateLimited.code, ToolStopped.code})
+"""Refusals of which one a minute says all; the others each have arguments that tell something."""
+
+REFUSALS_KEPT = 20
+"""Rows a minute of other calls of one tool, by one caller, that never reached it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,12 +101,12 @@ class CallLimits:
             self._rest(problem)
             return None
 
-    def is_first(self, *names: str) -> bool:
-        """Say whether this is the first time within a minute; always, while Redis is away."""
+    def is_among_first(self, most: int, *names: str) -> bool:
+        """Say whether this is among the first within a minute; always, while Redis is away."""
         if self._rests():
             return True
         try:
-            return self._storage.incr("/".join(("first", *names)), WINDOW_SECONDS) == 1
+            return self._storage.incr("/".join(("first", *names)), WINDOW_SECONDS) <= most
         except RedisError as problem:
             self._rest(problem)
             return True
@@ -169,4 +175,5 @@ def is_worth_a_row(code: str, tool_id: UUID, context: CallContext) -> bool:
 
     A caller who does not listen would fill the table; the rest is counted in `/metrics`.
     """
-    return call_limits.is_first(code, caller_of(context), str(tool_id))
+    most = 1 if code in ALIKE else REFUSALS_KEPT
+    return call_limits.is_among_first(most, code, caller_of(context), str(tool_id))

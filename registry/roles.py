@@ -36,6 +36,8 @@ _READ = (
     "registry.view_invocation_content",
     "registry.view_auditevent",
     "registry.view_retentionpolicy",
+    "registry.view_syncfeed",
+    "registry.view_syncrun",
     "agents.view_agent",
     "agents.view_agenttool",
     "auth.view_user",
@@ -49,6 +51,9 @@ PERMISSIONS: Mapping[Role, tuple[str, ...]] = {
         "registry.change_tool",
         "registry.change_proposal",
         "registry.change_retentionpolicy",
+        "registry.add_syncfeed",
+        "registry.change_syncfeed",
+        "registry.delete_syncfeed",
     ),
     Role.AUDITOR: _READ,
     Role.OWNER: (),  # what every person may do with what is their own needs no permission

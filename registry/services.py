@@ -160,7 +160,7 @@ def proposal_close(
 ) -> None:
     """Write down how a proposal ended, once."""
     proposal.state, proposal.decided_by, proposal.decided_at = state, by, timezone.now()
-    proposal.decision_reason = reason.strip()[:LONGEST_DECISION]
+    proposal.decision_reason = clean_text(reason).strip()[:LONGEST_DECISION]
     proposal.save(update_fields=["state", "decided_by", "decided_at", "decision_reason"])
 
 

@@ -28,3 +28,6 @@ PASSWORD_HASHERS = [  # people are made all the time; the second is what the run
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
 ]
+
+# Tests that commit empty the tables afterwards, which the product lets nobody do.
+DATABASES["default"]["OPTIONS"]["options"] = "-c outfitter.empty=on"  # noqa: F405

@@ -100,7 +100,9 @@ def usage_overview(request: SignedInRequest) -> HttpResponse:
         "plots": [*parts.call_plots(period, series), *_turn_plots(period, turns)],
         "ranks": ranks,
         "errors": errors,
-        "agents": [] if everything else [(agent, by_agent.get(agent.pk)) for agent in agents],
+        "agents": [
+            (agent, by_agent.get(agent.pk, _NONE)) for agent in ([] if everything else agents)
+        ],
     }
     return render_page(request, "usage/overview.html", context, fragment="usage/_overview.html")
 
@@ -141,6 +143,7 @@ def _models_table(models: Sequence[ModelSummary]) -> parts.Table:
     )
 
 
+_NONE = ModelSummary()
 _TURN_COLUMNS = (
     *("turns", "completed", "failed", "stopped", "input_tokens", "output_tokens"),
     *("cached_tokens", "unpriced", "cost_usd"),

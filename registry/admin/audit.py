@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from config.lib.admin_lists import LongList, named
 from config.lib.errors import InvalidInput
 from registry.admin.base import ReadOnly
+from registry.audit.calls import masked_by_name
 from registry.audit.events import MODELS
 from registry.audit.retention import policy_set, require_days
 from registry.models import AuditEvent, RetentionPolicy
@@ -53,6 +54,15 @@ class AuditEventAdmin(LongList, ReadOnly, admin.ModelAdmin[AuditEvent]):
         found = named(words, actor=User.objects.filter(username=words))
         ids = Q(subject_id=words) | Q(request_id=words)
         return rows.filter(ids if found == Q(pk=None) else found)
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> AuditEvent | None:
+        """Return an event without what stands under the name of a secret."""
+        event = super().get_object(request, object_id, from_field)
+        if event is not None:
+            event.before, event.after = masked_by_name(event.before), masked_by_name(event.after)
+        return event
 
 
 class RetentionForm(forms.ModelForm[RetentionPolicy]):

@@ -20,10 +20,20 @@ from registry.console.figures import NONE, Figures
 from registry.impact.asked import impact_of_end
 from registry.impact.parts import Impact
 from registry.models.package import ReviewStatus
+from registry.review.selectors import open_proposal_of
 from registry.review.standing import review_obstacle
 
 
-class ReadOnly:
+class OnlyFiltered:
+    """For lists that an address narrows by their filters alone: any other column, asked for often
+    enough, would tell what it holds."""
+
+    def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
+        """Say whether an address may narrow the list so."""
+        return lookup.split("__", maxsplit=1)[0] in cast(Any, self).list_filter
+
+
+class ReadOnly(OnlyFiltered):
     """For what the product itself writes: to be looked at, never added, changed or deleted."""
 
     def has_add_permission(self, request: HttpRequest, *_: Any) -> bool:
@@ -56,6 +66,7 @@ def acts(noun: str, effect: str) -> Mapping[ReviewStatus, Act]:
             label=f"Approve {noun}",
             done="approved",
             about="Everybody with access can find and call them.",
+            binds=True,
         ),
         ReviewStatus.REJECTED: Act(
             name="reject",
@@ -146,6 +157,11 @@ class Reviewed(LongList, DecidesInBulk):
         """Let what was stopped run again."""
         return self.several(request, queryset, RESUME)
 
+    def seen_of(self, item: Any) -> str:
+        """Return which proposal, and which version, would be decided on."""
+        waiting = open_proposal_of(item)
+        return f"{item.pk} {item.version} {waiting.pk if waiting else item.review_status}"
+
     def decide(self, item: Any, status: ReviewStatus, *, by: User, reason: str) -> None:
         """Review one item."""
         raise NotImplementedError
@@ -229,15 +245,28 @@ class StoppedFilter(admin.SimpleListFilter):
         return queryset.filter(stopped_at__isnull=self.value() == "no")
 
 
+LINES_OPEN = 8
+"""A longer JSON value is folded, so that it does not bury what stands below it."""
+
+
 def shown_json(name: str) -> Callable[[Any, Any], SafeString | None]:
-    """Return what shows a JSON field of a row indented, as an attribute of its admin."""
+    """Return what shows a JSON field of a row, as an attribute of its admin; a long one folded."""
 
     @admin.display(description=name.replace("_", " ").capitalize())
     def show(_: Any, item: Any) -> SafeString | None:
         value = getattr(item, name)
         if not value:
             return None
-        return format_html("<pre>{}</pre>", json.dumps(value, ensure_ascii=False, indent=2))
+        told = json.dumps(value, ensure_ascii=False, indent=2)
+        lines = told.count("\n") + 1
+        if lines <= LINES_OPEN:
+            return format_html('<pre tabindex="0">{}</pre>', told)
+        return format_html(
+            '<details class="disclosure"><summary>{} lines</summary>'
+            '<pre tabindex="0">{}</pre></details>',
+            lines,
+            told,
+        )
 
     return show
 

@@ -1,7 +1,7 @@
 """Decide on many things at once: what is chosen, what would be refused, one reason for all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
 from django import forms
@@ -29,6 +29,8 @@ class Act:
     done: str
     about: str
     grave: bool = False
+    binds: bool = False
+    """Whether it may be done only to what the page showed, as it was then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,6 +42,8 @@ class Chosen:
     detail: str
     obstacle: str
     url: str
+    seen: str = ""
+    """What the page shows of it, for the form to send back."""
 
 
 class ReasonForm(forms.Form):
@@ -69,6 +73,10 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
         """Return what doing it would do to whatever uses the tools; None where nothing can."""
         return None
 
+    def seen_of(self, item: Any) -> str:
+        """Return what changes when something else would be decided on than is shown."""
+        return str(item.pk)
+
     def several(self, request: HttpRequest, queryset: QuerySet[Any], act: Act) -> HttpResponse:
         """Show the page between, or do what its form says and tell what came of it."""
         items = list(queryset[: MOST_AT_ONCE + 1])
@@ -83,8 +91,11 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
         return self._page(request, items, act, form)
 
     def _do(self, request: HttpRequest, items: list[Any], act: Act, reason: str) -> None:
-        done, refused = 0, []
+        done, refused, seen = 0, list[str](), set(request.POST.getlist("seen"))
         for item in items:
+            if act.binds and self.seen_of(item) not in seen:
+                refused.append(f"{item} has changed since the page was shown. Look at it again.")
+                continue
             try:
                 self.carry_out(item, act, by=cast(User, request.user), reason=reason)
             except DomainError as error:
@@ -111,13 +122,14 @@ class DecidesInBulk(admin.ModelAdmin[Any]):
     def _page(
         self, request: HttpRequest, items: list[Any], act: Act, form: ReasonForm
     ) -> HttpResponse:
-        rows = [self.chosen(item, act) for item in items]
+        rows = [replace(self.chosen(item, act), seen=self.seen_of(item)) for item in items]
         context = {
             **self.admin_site.each_context(request),
             "title": act.label,
             "opts": self.opts,
             "act": act,
             "rows": rows,
+            "seen": [row.seen for row in rows] if act.binds else [],
             "refused": sum(bool(row.obstacle) for row in rows),
             "form": form,
             "from_page": request.POST.get("from") == "page",

@@ -30,6 +30,7 @@ class RoleAdmin(UserAdmin[User]):
     """People, with the actions that give a role. It takes the permission to change people."""
 
     actions = tuple(_giving(role) for role in Role)
+    readonly_fields = ("last_login", "date_joined")
 
 
 admin.site.unregister(User)

@@ -140,9 +140,9 @@ class ToolAdmin(Reviewed):
                 )
             },
         ),
+        ("Limits", {"fields": (*Governed._fields, "reason")}),
         ("Stop", {"fields": ("stopped_at", "stopped_by", "stopped_reason")}),
-        ("Rules", {"fields": (*Governed._fields, "reason")}),
-        ("End", {"fields": ("deprecated_on", "successor", "deprecation_note")}),
+        ("Deprecation", {"fields": ("deprecated_on", "successor", "deprecation_note")}),
         (
             "What it says of itself",
             {

@@ -17,6 +17,7 @@ MODELS: Mapping[str, str] = {
     "registry.toolversion": "Tool version",
     "registry.proposal": "Proposal",
     "registry.retentionpolicy": "Retention policy",
+    "registry.syncfeed": "Look at a registry",
     "registry.invocation": "Calls",
     "registry.importjob": "Imports",
     "registry.auditevent": "Audit events",

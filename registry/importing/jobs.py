@@ -29,7 +29,7 @@ from registry.importing.npm import Imported, Stage
 from registry.importing.openapi_requests import checked_openapi
 from registry.importing.python_requests import PYTHON, canonical_name, checked_python
 from registry.importing.uploads import module_keep, read_module, upload_of
-from registry.models import ImportJob, Package
+from registry.models import ImportJob, Package, Upload
 from registry.models.job import JobCause, JobStatus
 from registry.models.package import Ecosystem
 from registry.review.proposed import package_as_proposed
@@ -68,12 +68,14 @@ def import_request(
     user: User | None,
     queued: bool = True,
     cause: JobCause = JobCause.IMPORT,
+    upload: Upload | None = None,
 ) -> ImportJob:
     """Ask for the import of a package and return its job; an open one for the same is returned.
 
     `version` is a version, a range, a tag, or empty for the newest. `settings` are those that the
     ecosystem asks for; without them those of the package that is here. A job that is not `queued`
-    is left for the caller to run. What a sync asks for (`cause`) is never applied at once.
+    is left for the caller to run. What a sync asks for (`cause`) is never applied at once. `upload`
+    is the module that the person has just sent, whoever sent the same one first.
 
     Raises InvalidInput, InvalidPackageName, InvalidPackageVersion,
     PackageExists, NotAllowed and PackageNotYours.
@@ -82,7 +84,7 @@ def import_request(
     package = Package.objects.filter(ecosystem=ecosystem, name=name).first()
     present = package_as_proposed(package) if package else None
     if ecosystem == Ecosystem.UPLOAD:
-        version = upload_of(name, version, present, user).digest
+        version = (upload or upload_of(name, version, present, user)).digest
     settings = _checked(ecosystem, name, version, storable(settings), present, user)
     if package is not None:
         require_may_change(package, user)
@@ -132,6 +134,7 @@ def upload_request(
             settings=settings,
             user=user,
             queued=queued,
+            upload=upload,
         )
 
 

@@ -61,7 +61,8 @@ def python_import(job: ImportJob, stage: Stage) -> Imported:
 
 def _send_upload(job: ImportJob, stage: Stage) -> None:
     """Check an uploaded module and hand it to the sandbox, which may be on another disk."""
-    upload = upload_of(job.name, job.version, job.package, job.requested_by)
+    # Who asked was checked then; somebody else may have sent the same module first.
+    upload = upload_of(job.name, job.version, job.package, None)
     stage(f"Reading {upload.filename}, without running its code")
     check_syntax(upload)
     stage(f"Installing what {job.name} requires")

@@ -6,6 +6,7 @@ import hashlib
 import io
 import re
 import stat
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterable, Mapping
@@ -32,6 +33,15 @@ SUFFIXES = (".py", ".zip", ".whl")
 _NAME = re.compile(r"[A-Za-z_]\w{0,99}", re.ASCII)
 _PART = re.compile(r"\w[\w.+ -]{0,99}", re.ASCII)
 _DIGEST = re.compile(r"[0-9a-f]{12,64}")
+_PACKED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
+"""Other ways may ask for gigabytes of memory before anything is unpacked."""
+
+_UNREADABLE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError),
+    *(NotImplementedError, RuntimeError, ValueError, LookupError, OverflowError),
+)
+"""What zipfile raises for an archive that somebody has damaged."""
+
 _LEFT_OUT = re.compile(
     r"(^|/)(__pycache__|__MACOSX|\.[^./\\][^/]*)(/|$)|\.py[co]$|(^|/)[^/]+\.egg-info/"
 )
@@ -162,7 +172,7 @@ def _unpacked(content: bytes, filename: str) -> dict[str, bytes]:
             if len(entries) > MOST_ENTRIES:
                 raise InvalidUpload(f"The archive has more than {MOST_ENTRIES} entries.")
             return _read_all(archive, entries)
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError) as error:
+    except _UNREADABLE as error:
         raise InvalidUpload(f"“{filename[:80]}” is no readable zip archive: {error}.") from None
 
 
@@ -194,6 +204,10 @@ def _checked_path(entry: zipfile.ZipInfo) -> str:
     mode = entry.external_attr >> 16
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         raise InvalidUpload(f"“{name[:80]}” in the archive is a link or no plain file.")
+    if entry.compress_type not in _PACKED:
+        raise InvalidUpload(
+            f"“{name[:80]}” in the archive is packed in an unusual way.", "Zip it anew, by deflate."
+        )
     if entry.flag_bits & 1:
         raise InvalidUpload(f"“{name[:80]}” in the archive is encrypted.")
     parts = name.split("/")

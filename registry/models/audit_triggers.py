@@ -12,6 +12,9 @@ import pgtrigger
 RETENTION = "outfitter.retention"
 """The setting of a transaction in which what is append-only may be deleted; see `retention`."""
 
+EMPTY = "outfitter.empty"
+"""The setting of a connection that may empty whole tables; only that of the tests does."""
+
 _FUNCTION = """
 item := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 PERFORM outfitter_audit(
@@ -75,6 +78,22 @@ def audited(
     return triggers
 
 
+def never_emptied(name: str) -> pgtrigger.Trigger:
+    """Refuse to empty the whole table at once, which no trigger of its rows would hear of."""
+    return pgtrigger.Trigger(
+        name=name,
+        level=pgtrigger.Statement,
+        when=pgtrigger.Before,
+        operation=pgtrigger.Truncate,
+        func=f"""
+            IF current_setting('{EMPTY}', true) IS DISTINCT FROM 'on' THEN
+                RAISE EXCEPTION '% is append-only and cannot be emptied', TG_TABLE_NAME;
+            END IF;
+            RETURN NULL;
+        """,
+    )
+
+
 def kept_until_retention(name: str, deletable: str = "") -> list[pgtrigger.Trigger]:
     """Refuse every update, and every delete but what retention deletes.
 
@@ -83,6 +102,7 @@ def kept_until_retention(name: str, deletable: str = "") -> list[pgtrigger.Trigg
     allowed = f"current_setting('{RETENTION}', true) = 'on'"
     allowed = f"{allowed} AND ({deletable})" if deletable else allowed
     return [
+        never_emptied(f"{name}_truncate"),
         pgtrigger.Protect(name=name, operation=pgtrigger.Update),
         pgtrigger.Protect(
             name=f"{name}_delete",

@@ -36,7 +36,7 @@ class ReviewStatus(models.TextChoices):
 GOVERNED = (
     *("ecosystem", "name", "version", "integrity", "artifact", "description", "category"),
     *("env", "settings", "allowed_hosts", "frameworks", "tier", "manifest", "findings"),
-    *("review_status", "stopped_at", "stopped_reason", "added_by"),
+    *("review_status", "stopped_at", "stopped_by", "stopped_reason", "added_by"),
 )
 """The fields whose change is audited: all but times and what registries count."""
 

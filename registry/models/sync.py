@@ -6,6 +6,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.db import models
 from django.db.models import F, Q
 
+from registry.models.audit_triggers import audited
 from registry.models.job import ImportJob
 from registry.models.package import Ecosystem
 
@@ -24,6 +25,9 @@ class EntryState(models.TextChoices):
 
 
 MOST_MINUTES = 7 * 24 * 60
+
+GOVERNED = ("kind", "keyword", "enabled", "every_minutes", "most_per_run")
+"""The fields of a feed whose change is audited: what people decide of it."""
 
 
 class SyncFeed(models.Model):
@@ -67,6 +71,7 @@ class SyncFeed(models.Model):
             ),
         ]
         indexes = [models.Index(F("next_at").asc(nulls_first=True), name="sync_feed_due")]
+        triggers = audited("sync_feed", *GOVERNED, label="item.kind || ' ' || item.keyword")
 
     def __str__(self) -> str:
         return f"npm keyword “{self.keyword}”" if self.keyword else self.get_kind_display()

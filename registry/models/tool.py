@@ -65,8 +65,9 @@ GOVERNED = (
     *("package", "kind", "export_name", "wire_name", "title", "description", "category"),
     *("input_schema", "output_schema", "ai_agent", "definition"),
     *("required_scopes", "raw_string_args", "timeout_seconds", "version", "owner", "team"),
-    *("visibility", "review_status", "unreviewed_versions"),
-    *("deprecated_on", "successor", "deprecation_note", "stopped_at", "stopped_reason"),
+    *("visibility", "review_status", "unreviewed_versions", "blocked_versions"),
+    *("deprecated_on", "successor", "deprecation_note"),
+    *("stopped_at", "stopped_by", "stopped_reason"),
     *("calls_per_minute", "cost_per_call", "deleted_at"),
 )
 """The fields whose change is audited. Health, quality and times change with every call."""

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
-from registry.models.audit_triggers import audited
+from registry.models.audit_triggers import audited, never_emptied
 from registry.models.tool import Tool, ToolKind
 from registry.models.triggers import append_only
 
@@ -53,6 +53,7 @@ class ToolVersion(models.Model):
         ]
         triggers = [
             append_only("tool_version_immutable"),
+            never_emptied("tool_version_truncate"),
             *audited(
                 "tool_version",
                 "tool",

@@ -11,6 +11,7 @@ from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.models.tool import Visibility
+from registry.review.adopting import is_compared_with
 from registry.review.found import FoundPackage, FoundTool, package_values, package_with, pinned
 from registry.review.opening import (
     proposal_open_of,
@@ -69,7 +70,9 @@ def package_propose(
         if cause == Cause.CHECK and present is not None and present.cause == cause:
             proposal_supersede(present)  # it offers again what was approved
         return None
-    if present is not None and (present.digest == digest or _stands_before(present, cause)):
+    if present is not None and (
+        _proposes_just(present, digest, package) or _stands_before(present, cause)
+    ):
         return present
     if (refused := proposal_refused(package, digest)) and not _reviews(by):
         return refused
@@ -232,6 +235,11 @@ def _entry(tool: Tool, number: int, live: int | None, found: FoundTool | None = 
     """Return `{tool, export, number, live, error?}`; `error` is there where it was looked at."""
     entry = {"tool": str(tool.pk), "export": tool.export_name, "number": number, "live": live}
     return {**entry, "error": found.error} if found and found.is_checked else entry
+
+
+def _proposes_just(present: Proposal, digest: str, package: Package) -> bool:
+    """Say whether this is what waits; not so, where the live one was taken back since."""
+    return present.digest == digest and is_compared_with(package, present.before)
 
 
 def _stands_before(present: Proposal, cause: Cause) -> bool:

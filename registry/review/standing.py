@@ -5,7 +5,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
-from registry.models import Package, Tool
+from registry.models import Package, Proposal, Tool
 from registry.models.package import ReviewStatus
 from registry.review.deciding import (
     blocking_codes,
@@ -13,6 +13,8 @@ from registry.review.deciding import (
     proposal_quarantine,
     proposal_reject,
 )
+from registry.review.errors import FindingsBlock
+from registry.review.opening import REFUSED
 from registry.review.selectors import open_proposal_of
 from registry.services import LONGEST_DECISION, package_review, tool_review
 
@@ -43,9 +45,21 @@ def review_obstacle(item: Package | Tool, status: ReviewStatus) -> str:
         return f"It is {status.label.lower()} already."
     if status != ReviewStatus.APPROVED:
         return ""
-    waiting = open_proposal_of(item)
-    codes = blocking_codes(waiting) if waiting is not None else []
+    codes = _codes_to_accept(item)
     return f"Findings have to be accepted in its review: {', '.join(codes)}." if codes else ""
+
+
+def _codes_to_accept(item: Package | Tool) -> list[str]:
+    """Return the findings that have to be accepted in a review before it can be approved.
+
+    They are those of what waits; or those of a package's first proposal where it was refused and
+    nothing was proposed since, for the row still holds it.
+    """
+    waiting = open_proposal_of(item)
+    if waiting is None and isinstance(item, Package):
+        last = Proposal.objects.filter(package=item).order_by("-opened_at", "pk").first()
+        waiting = last if last and last.state in REFUSED and not last.before else None
+    return blocking_codes(waiting) if waiting is not None else []
 
 
 def checked_reason(reason: str) -> str:
@@ -78,6 +92,12 @@ def _decide(
         proposal_approve(waiting, by=by, reason=reason)
     elif waiting is not None and status in _REFUSE:
         _REFUSE[status](waiting, by=by, reason=reason)
+    elif status == ReviewStatus.APPROVED and (codes := _codes_to_accept(row)):
+        raise FindingsBlock(
+            f"The scans found {', '.join(codes)} in what was refused.",
+            "Import it again, and accept them in its review.",
+            codes=codes,
+        )
     elif isinstance(row, Package):
         package_review(row, status=status, by=by, reason=reason)
     else:

@@ -23,7 +23,7 @@ from registry.models.audit_event import Operation, Source
 SHORTENED = 120
 PEOPLE = {
     *("added_by_id", "author_id", "decided_by_id"),
-    *("opened_by_id", "owner_id", "user_id"),
+    *("opened_by_id", "owner_id", "stopped_by_id", "user_id"),
 }
 """Columns that hold the id of a person."""
 

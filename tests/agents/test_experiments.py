@@ -22,6 +22,7 @@ from agents.models.agent_tool import Approval
 from agents.services import agent_delete
 from chat.services import conversation_create
 from config.lib.errors import Conflict, InvalidInput, NotFound
+from registry.stopping import tool_stop
 from tests.factories import make_agent, make_tool
 
 pytestmark = pytest.mark.django_db
@@ -52,6 +53,17 @@ def test_nothing_is_split_before_the_experiment_starts_and_after_it_has_ended(al
     experiment_end(experiment)
     assert arm_in_force(during.arm_id) is None
     assert conversation_create(user=alice, agent_slug=agent.slug).arm is None
+
+
+def test_a_stopped_tool_is_no_part_of_the_toolset_that_is_compared_with(alice, governor):
+    stopped, kept = make_tool(), make_tool()
+    tool_stop(stopped, by=governor, reason="It misbehaves.")
+    agent = make_agent(alice, stopped, kept)
+
+    experiment = drawn_up(agent)
+
+    arm = experiment.arms.get(letter="A")
+    assert [link.tool_id for link in arm.links.all()] == [kept.pk]
 
 
 def test_the_lot_gives_each_toolset_its_share_and_the_same_one_at_every_try(alice):

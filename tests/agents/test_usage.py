@@ -94,6 +94,13 @@ def test_the_use_of_an_agent_is_for_those_who_see_it_and_for_auditors(
         assert client_for(auditor).get(path).status_code == 200
 
 
+def test_the_overview_lists_an_agent_that_was_never_used_too(client_for, alice, agent):
+    make_agent(alice, name="Idle")
+    page = client_for(alice).get("/usage/")
+    assert page.status_code == 200
+    assert "Idle" in page.content.decode()
+
+
 def test_the_overview_is_of_own_agents_and_of_everything_for_auditors(
     client_for, alice, bob, auditor, agent
 ):

@@ -42,7 +42,7 @@ def test_whom_a_change_touches_is_shown_before_it_is_made(
 
     sign_in("ida")
     page.goto(f"/tools/{search.pk}/")
-    page.get_by_role("link", name="Who uses it, and what a change would break").click()
+    page.get_by_role("link", name="Impact").click()
     expect(page.get_by_text("This breaks 1 agent and 2 sequences: “Weekly digest”")).to_be_visible()
     expect(page.get_by_role("cell", name="“search_the_web” needs “region”.")).to_be_visible()
     expect(page.get_by_text("Archivist pins search_the_web to version 1.")).to_be_visible()

@@ -28,7 +28,7 @@ def test_the_state_of_the_sandbox_keeps_itself_up_to_date(
     called: str, page: Page, sign_in: SignIn, shoot: Shoot
 ) -> None:
     sign_in("admin")
-    page.get_by_role("main").get_by_role("link", name="Sandbox").click()
+    page.get_by_role("navigation", name="Main").get_by_role("link", name="Sandbox").click()
     expect(page.get_by_role("main")).to_contain_text("@outfitter-test/remembers")
     row = page.get_by_role("row").filter(has_text=called[:12])
     expect(row).to_be_visible()

@@ -90,7 +90,7 @@ def test_a_person_reads_what_changed_and_goes_back(
     sign_in("ada")
 
     page.goto(f"/tools/{tool.pk}/")
-    page.get_by_role("link", name="History and changes").click()
+    page.get_by_role("link", name="All versions").click()
     expect(page.get_by_text("The service moved to its second version")).to_be_visible()
     shoot(page, "versions-history")
     page.get_by_label("Compare from version 1").check()
@@ -131,7 +131,7 @@ def test_a_person_pins_a_tool_and_deprecates_it(
     shoot(page, "versions-agent")
 
     page.goto(f"/tools/{tool.pk}/")
-    page.get_by_role("link", name="Deprecate this tool").click()
+    page.get_by_role("link", name="Deprecate").click()
     page.get_by_label("From").fill(str(localdate() + timedelta(days=30)))
     page.get_by_label("Use instead").fill("no_such_tool")
     page.get_by_role("button", name="Deprecate", exact=True).click()

@@ -48,6 +48,29 @@ def bring(content, filename, user, **more):
 
 
 class TestReading:
+    @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+    @pytest.mark.parametrize("broken", [False, True])
+    def test_an_archive_packed_in_an_unusual_way_is_refused(self, method, broken):
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", method) as archive:
+            archive.writestr("kit/__init__.py", GREET * 20)
+        content = bytearray(packed.getvalue())
+        if broken:  # the dictionary that it asks for, and what comes after
+            content[45:75] = b"\xff" * 30
+        with pytest.raises(InvalidUpload):
+            read_module(bytes(content), "kit.zip")
+
+    @pytest.mark.parametrize("offset", range(0, 400, 3))
+    def test_a_damaged_archive_is_told_of_and_never_a_fault(self, offset):
+        content = bytearray(zipped({"kit/__init__.py": GREET, "kit/more.py": GREET}))
+        at = offset % len(content)
+        for value in (0, 0x41, 0xFF):
+            content[at] = value
+            try:
+                read_module(bytes(content), "kit.zip")
+            except InvalidUpload as problem:
+                assert problem.message
+
     def test_one_file_is_a_module_of_its_name_or_the_one_given(self):
         assert read_module(GREET, "greeting.py").files == {"greeting.py": GREET}
         assert read_module(GREET, "C:\\mine\\greeting.py", "hello").name == "hello"

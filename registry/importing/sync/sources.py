@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from config.lib.jsontext import clean_text
 from config.lib.types import JsonObject
 from registry.errors import RegistryNoSearch, RegistryUnreachable, SandboxUnavailable, ToolError
 from registry.models import Package, SyncFeed
@@ -86,9 +87,9 @@ def keyword_page(feed: SyncFeed, cursor: JsonObject) -> Page:
     is_last = is_last or after >= (MOST_LISTED if whole else MOST_FOUND)
     return Page(
         found=[
-            Found(ecosystem=Ecosystem.NPM, name=item.name, version=item.version)
+            Found(ecosystem=Ecosystem.NPM, name=item.name, version=clean_text(item.version))
             for item in found
-            if _has(item, feed.keyword, whole=whole)
+            if _has(item, feed.keyword, whole=whole) and clean_text(item.name) == item.name
         ],
         cursor=None if is_last else {"whole": whole, "from": after},
     )
@@ -140,9 +141,9 @@ def _found(ecosystem: str, name: str, told: NewestVersion) -> Found:
     return Found(
         ecosystem=ecosystem,
         name=name,
-        version=told.newest.version,
-        integrity=told.newest.integrity,
-        now=told.current.integrity,
+        version=clean_text(told.newest.version),
+        integrity=clean_text(told.newest.integrity),
+        now=clean_text(told.current.integrity),
         note=_note(ecosystem, told),
     )
 

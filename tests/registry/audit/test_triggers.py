@@ -14,7 +14,15 @@ from agents.services import credential_set
 from agents.tokens import token_create
 from config.celery import app
 from config.lib.changes import changing, current_change, headers_of
-from registry.models import AuditEvent, Package, Proposal, RetentionPolicy, Tool, ToolVersion
+from registry.models import (
+    AuditEvent,
+    Package,
+    Proposal,
+    RetentionPolicy,
+    SyncFeed,
+    Tool,
+    ToolVersion,
+)
 from registry.models.audit_triggers import _Audit
 from registry.services import package_allow_hosts, tool_publish
 from tests import factories
@@ -30,6 +38,9 @@ UNGOVERNED = {
     ToolVersion: {"id", "snapshot", "created_at"},
     Proposal: {"id", "opened_at"},
     RetentionPolicy: {"last_run_at", "last_deleted"},
+    SyncFeed: {
+        *("id", "asked", "checkpoint", "next_at", "leased_until", "last_at", "last_error"),
+    },
     Agent: {"id", "created_at", "updated_at"},
     AgentTool: {"id", "created_at"},
     Credential: {"id", "ciphertext", "created_at"},

@@ -32,7 +32,9 @@ def page_of(item):
 def act(client, action, *items, **more):
     chosen = {"action": action, "_selected_action": [str(item.pk) for item in items]}
     url = listing(items[0]._meta.model_name)
-    return client.post(url, {**chosen, **more}, follow=True).content.decode()
+    page = client.post(url, chosen, follow=True)
+    seen = (page.context or {}).get("seen", [])
+    return client.post(url, {**chosen, "seen": seen, **more}, follow=True).content.decode()
 
 
 def used(tool, calls, succeeded, **fields):
