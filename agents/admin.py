@@ -3,20 +3,20 @@
 from typing import Any
 
 from django.contrib import admin
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 
 from agents.models import Agent, AgentTool, ApiToken, Arm, ArmTool, Credential, Experiment
 from agents.selectors import agents_by_tool
+from config.lib.admin_lists import LongList, named
 from registry.console.figures import count_agents_with
+from registry.models import Tool
 
 count_agents_with(agents_by_tool)
 
 
-class OwnedAdmin(admin.ModelAdmin[Any]):
+class OwnedAdmin(LongList, admin.ModelAdmin[Any]):
     """What a person makes and changes in the product, by its services."""
-
-    show_full_result_count = False
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -61,8 +61,14 @@ class AgentToolAdmin(OwnedAdmin):
     list_display = ("agent", "tool", "approval", "pinned_version", "created_at")
     list_filter = ("approval",)
     list_select_related = ("agent", "tool")
-    search_fields = ("agent__name", "tool__wire_name")
-    ordering = ("agent__name", "pk")
+    search_fields = ("agent__slug", "tool__wire_name")
+    search_help_text = "The address of an agent or the wire name of a tool."
+    ordering = ("-pk",)
+
+    def searched(self, rows: QuerySet[AgentTool], words: str) -> QuerySet[AgentTool]:
+        """Return the links of an agent or to a tool."""
+        tools = Tool.objects.filter(wire_name=words, deleted_at=None)
+        return rows.filter(named(words, agent=Agent.objects.filter(slug=words), tool=tools))
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False

@@ -46,8 +46,13 @@ class ExperimentForm(forms.Form):
         "a difference shows finds one where there is none.",
     )
 
-    def __init__(self, data: QueryDict | None = None, *, agent: Agent) -> None:
-        super().__init__(data, initial={"discovery_mode": agent.discovery_mode})
+    def __init__(
+        self, data: QueryDict | None = None, *, agent: Agent, unsent: bool = False
+    ) -> None:
+        """Take what was sent; `unsent` means that it is to be shown again, not judged."""
+        shown = data.dict() if data and unsent else {}
+        initial = {"discovery_mode": agent.discovery_mode, **shown}
+        super().__init__(None if unsent else data, initial=initial)
         self.agent = agent
         self._sent = data
 

@@ -13,7 +13,12 @@ from config.lib.errors import NotFound
 from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.tool import ToolKind
-from registry.selectors import tools_usable_by
+from registry.selectors import tools_named, tools_usable_by
+
+MOST_OFFERED = 50
+"""Tools that are offered beside those that are ticked; more are found by their names."""
+
+_HEAVY = ("input_schema", "output_schema", "definition", "ai_agent", "package__manifest")
 
 
 def agents_visible_to(user: User) -> QuerySet[Agent]:
@@ -74,23 +79,46 @@ def links_lost(agent: Agent) -> QuerySet[AgentTool]:
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """A tool that an agent could carry, and whether it does."""
+    """A tool that an agent could carry, whether it does, and whether it is ticked in the form."""
 
     tool: Tool
     linked: bool
+    ticked: bool
 
 
-def tool_choices(agent: Agent) -> list[Choice]:
-    """Return the tools that the owner may use, the linked ones first."""
+@dataclass(frozen=True, kw_only=True)
+class Choices:
+    """The tools to choose from: those that are linked or ticked, then others.
+
+    `words` is what was searched for; without it the others come by their wire names. `more` tells
+    that not all of them are here.
+    """
+
+    rows: list[Choice]
+    words: str
+    more: bool
+
+
+def tool_choices(agent: Agent, words: str = "", kept: Collection[UUID] | None = None) -> Choices:
+    """Return what the owner may use of the linked tools and of `kept`, those ticked in a form
+    that is not saved yet, and at most `MOST_OFFERED` others that are named so."""
     linked = set(AgentTool.objects.filter(agent=agent).values_list("tool_id", flat=True))
-    tools = (
-        tools_usable_by(agent.owner)
-        .exclude(retired() & ~Q(pk__in=linked))
-        .exclude(kind=ToolKind.CODE)
-        .order_by("wire_name", "pk")
+    ticked = linked if kept is None else set(kept)
+    usable = tools_usable_by(agent.owner).exclude(kind=ToolKind.CODE).defer(*_HEAVY)
+    here = usable.filter(pk__in=linked | ticked).exclude(retired() & ~Q(pk__in=linked))
+    others = usable.exclude(retired()).exclude(pk__in=linked | ticked)
+    if words:
+        others, called = tools_named(others, words)
+        others = others.filter(called)
+    found = list(others.order_by("wire_name", "pk")[: MOST_OFFERED + 1])
+    tools = [*here.order_by("wire_name", "pk"), *found[:MOST_OFFERED]]
+    return Choices(
+        rows=[
+            Choice(tool=tool, linked=tool.pk in linked, ticked=tool.pk in ticked) for tool in tools
+        ],
+        words=words,
+        more=len(found) > MOST_OFFERED,
     )
-    choices = [Choice(tool=tool, linked=tool.pk in linked) for tool in tools]
-    return sorted(choices, key=lambda choice: not choice.linked)
 
 
 def agents_using(user: User, tool_id: UUID) -> QuerySet[Agent]:

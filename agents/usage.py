@@ -17,8 +17,11 @@ from config.lib.errors import NotFound
 from config.lib.types import JsonObject
 from registry.models import Tool, ToolUsageDay, UsagePending
 from registry.usage import selectors
-from registry.usage.periods import Period, ever
+from registry.usage.periods import Period, ever, period_of
 from registry.usage.selectors import Scope
+
+TOOLS_SHOWN = 10
+"""Tools that the page of an agent names as those it called most."""
 
 _ALL = (
     *("turns", "completed", "failed", "stopped", "input_tokens", "output_tokens"),
@@ -79,6 +82,17 @@ def usage_of(agent: Agent, period: Period | None = None) -> Usage:
         total_tools_available=links_of(agent).count(),
         total_tool_calls=sum(by_tool.values()),
         by_tool=by_tool,
+    )
+
+
+def lately_used(agent: Agent) -> Usage:
+    """Count the calls of the last 30 days, and those of the tools that were called most."""
+    scope, period = Scope(agent_ids=[agent.pk]), period_of("30d")
+    most = selectors.ranked(scope, period, selectors.MOST, TOOLS_SHOWN)
+    return Usage(
+        total_tools_available=links_of(agent).count(),
+        total_tool_calls=selectors.count(scope, period),
+        by_tool={tool.name: tool.sums.calls for tool in most},
     )
 
 

@@ -5,13 +5,14 @@ from typing import ClassVar
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When
+from django.db.models import Case, IntegerField, Q, QuerySet, Value, When
 from django.db.models.expressions import RawSQL
 
 from config.lib.text_filters import TextFilters
 from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
+from registry.models.tool import MERIT
 from registry.needs import packages_lacking_keys
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_named, tools_visible_to
@@ -55,9 +56,7 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     """
     tools = tools_visible_to(user).filter(_narrowed(user, filters))
     if not filters.q and filters.sort == BY_QUALITY:
-        whole = When(~in_state(Health.BROKEN), then=F("quality"))
-        merit = Case(whole, default=F("quality") - 1)  # below every score of what works
-        return tools.annotate(merit=merit).order_by("-merit", "title", "pk")
+        return tools.order_by(MERIT.desc(), "title", "pk")
     if not filters.q:
         return tools.order_by("title", "pk")
     hits = search(filters.q, user=user, limit=MOST_FOUND).hits

@@ -3,8 +3,12 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.http import HttpRequest
 
+from config.lib.admin_lists import LongList, is_uuid, named
+from registry.models import Tool
 from sequences.models import Run, RunStep
 
 
@@ -27,14 +31,21 @@ class RunStepInline(admin.TabularInline[RunStep, Run]):
 
 
 @admin.register(Run)
-class RunAdmin(admin.ModelAdmin[Run]):
+class RunAdmin(LongList, admin.ModelAdmin[Run]):
     list_display = ("id", "tool", "status", "user", "agent", "caller", "created_at", "finished_at")
-    list_filter = ("status", "caller", "created_at")
+    list_filter = ("status",)
     list_select_related = ("tool", "user", "agent")
-    search_fields = ("id", "tool__wire_name", "user__username")
-    date_hierarchy = "created_at"
+    search_fields = ("tool__wire_name", "user__username", "id")
+    search_help_text = "The wire name of a sequence, a username or the id of a run."
     ordering = ("-created_at", "pk")
     inlines = (RunStepInline,)
+
+    def searched(self, rows: QuerySet[Run], words: str) -> QuerySet[Run]:
+        """Return the runs of a sequence or of a person, or the one run."""
+        tools = Tool.objects.filter(wire_name=words, deleted_at=None)
+        runs = Run.objects.filter(pk=words) if is_uuid(words) else Run.objects.none()
+        people = User.objects.filter(username=words)
+        return rows.filter(named(words, tool=tools, user=people, pk=runs))
 
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False

@@ -33,6 +33,10 @@ class AgentTool(models.Model):
             ),
         ]
 
+        indexes = [
+            models.Index(fields=["-created_at"], name="agent_tool_time"),
+            models.Index(fields=["approval", "-created_at"], name="agent_tool_approval_time"),
+        ]
         triggers = audited(
             "agent_tool",
             *("agent", "tool", "config", "pinned_version", "approval"),

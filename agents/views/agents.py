@@ -12,7 +12,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 from agents import selectors, services
 from agents.forms import AgentForm
 from agents.models import Agent
-from agents.usage import usage_of
+from agents.usage import lately_used
+from agents.views.choosing import ids_of, is_search, search_of
 from config.lib.errors import InvalidInput
 from config.lib.form_errors import show_refusal
 from config.lib.htmx import render_page
@@ -91,8 +92,8 @@ def agent_delete(request: SignedInRequest, slug: str) -> HttpResponse:
 def agent_tools(request: SignedInRequest, slug: str) -> HttpResponse:
     """Link and unlink tools with one list of checkboxes."""
     agent = selectors.agent_owned_by(request.user, slug)
-    if request.method == "POST":
-        services.tools_set(agent, _ids(request.POST.getlist("tools")))
+    if request.method == "POST" and not is_search(request):
+        services.tools_set(agent, ids_of(request.POST.getlist("tools")))
         messages.success(request, "The agent's tools are saved.")
         if not request.htmx:  # type: ignore[attr-defined]
             return redirect("agents:agent_detail", slug)
@@ -106,7 +107,7 @@ def agent_tools(request: SignedInRequest, slug: str) -> HttpResponse:
 def agent_grant(request: SignedInRequest, slug: str) -> HttpResponse:
     """Grant the scopes that a linked tool requires."""
     agent = selectors.agent_owned_by(request.user, slug)
-    for tool_id in _ids([request.POST.get("tool", "")]):
+    for tool_id in ids_of([request.POST.get("tool", "")]):
         granted = services.scopes_grant(agent, tool_id)
         told = f"{agent.name} is granted {', '.join(granted)}." if granted else "It has them all."
         messages.success(request, told)
@@ -137,15 +138,6 @@ def _detail(request: SignedInRequest, agent: Agent) -> dict[str, object]:
         "owned": owned,
         "links": selectors.links_of(agent),
         "lost": selectors.links_lost(agent),
-        "choices": selectors.tool_choices(agent) if owned else [],
-        "usage": usage_of(agent),
+        "choices": selectors.tool_choices(agent, *search_of(request)) if owned else None,
+        "usage": lately_used(agent),
     }
-
-
-def _ids(values: list[str]) -> list[UUID]:
-    try:
-        return [UUID(value) for value in values]
-    except ValueError:
-        raise InvalidInput(
-            "One of the chosen tools is not a tool.", "Reload the page and choose again."
-        ) from None

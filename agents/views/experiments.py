@@ -12,6 +12,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents import experiments, selectors
 from agents.experiment_forms import ExperimentForm
 from agents.models import Agent
+from agents.views.choosing import is_search, search_of
 from config.lib.errors import InvalidInput
 from config.lib.form_errors import show_refusal
 from config.lib.http import SignedInRequest
@@ -35,7 +36,7 @@ def experiment_list(request: SignedInRequest, slug: str) -> HttpResponse:
 def experiment_create(request: SignedInRequest, slug: str) -> HttpResponse:
     """Draw up an experiment: what the agent carries now against another toolset."""
     agent = selectors.agent_owned_by(request.user, slug)
-    form = ExperimentForm(request.POST or None, agent=agent)
+    form = ExperimentForm(request.POST or None, agent=agent, unsent=is_search(request))
     if form.is_valid():
         try:
             made = experiments.experiment_create(agent, by=request.user, **form.plan())
@@ -77,11 +78,11 @@ def experiment_delete(request: SignedInRequest, slug: str, experiment_id: UUID) 
 
 
 def _form(request: SignedInRequest, agent: Agent, form: ExperimentForm) -> HttpResponse:
+    words, kept = search_of(request)
     context: dict[str, Any] = {
         "agent": agent,
         "form": form,
-        "choices": selectors.tool_choices(agent),
-        "chosen": form.chosen(),
+        "choices": selectors.tool_choices(agent, words, form.chosen() if kept is None else kept),
         "present": experiments.present_toolset(agent),
         "links": selectors.links_of(agent),
     }

@@ -29,7 +29,10 @@ class Conversation(models.Model):
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
-        indexes = [models.Index(fields=["user", "-updated_at"], name="conversation_user_time")]
+        indexes = [
+            models.Index(fields=["-updated_at"], name="conversation_time"),
+            models.Index(fields=["user", "-updated_at"], name="conversation_user_time"),
+        ]
 
     def __str__(self) -> str:
         return self.title or str(self.id)

@@ -32,6 +32,7 @@ class Message(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
+        indexes = [models.Index(fields=["-created_at"], name="message_time")]
         constraints = [
             models.UniqueConstraint(fields=["turn", "position"], name="message_unique"),
             models.CheckConstraint(

@@ -90,6 +90,10 @@ class Turn(models.Model):
                 condition=models.Q(status__in=TurnStatus.values), name="turn_status_known"
             ),
         ]
+        indexes = [
+            models.Index(fields=["-created_at"], name="turn_time"),
+            models.Index(fields=["status", "-created_at"], name="turn_status_time"),
+        ]
         triggers = [
             pgtrigger.Trigger(
                 name="turn_usage",

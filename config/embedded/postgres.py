@@ -29,6 +29,7 @@ SETTINGS = {
     "max_connections": "200",
     "shared_buffers": "128MB",
     "max_wal_size": "512MB",
+    "random_page_cost": "1.1",  # of a disk without moving parts: else far too many rows are read
     "unix_socket_permissions": "0700",
     "timezone": "UTC",
     "log_timezone": "UTC",

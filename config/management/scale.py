@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.db import connection, transaction
+from django.utils import timezone
+
+from config.management.bulk import much_memory, without_indexes
+from registry.usage import sums
 
 CHUNK = 200_000
 
@@ -18,6 +23,15 @@ STATEMENTS = Path(__file__).with_name("scale.sql")
 PEOPLE, AGENTS, TOOLS_A_PACKAGE = 1_000, 2_000, 10
 SEQUENCES, REQUESTS = 10, 10
 """Of a hundred tools: so many are sequences, so many HTTP requests; the others are of packages."""
+
+
+DAYS = 181
+"""Calls and audit events were made in the 180 days before the filling, and on its own day."""
+
+FEEDS, LOOKS = 10, 1_000
+"""How many registries are looked through, and how often they were in all."""
+
+BULK = {"events": ("registry_auditevent",), "calls": ("registry_invocation",)}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,14 +48,24 @@ class Sizes:
         """Return how many packages so many tools come in."""
         return max(1, self.tools // TOOLS_A_PACKAGE)
 
+    @property
+    def events(self) -> int:
+        """Return how many audit events there are for so many calls."""
+        return max(1, self.invocations // 10)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Step:
-    """One table: `sql` inserts the rows %(first)s to %(last)s of `rows`."""
+    """One table: `sql` inserts the rows %(first)s to %(last)s of `rows`, `chunk` at a time.
+
+    The indexes of `bulk`, tables with very many rows, are built when all of it is done.
+    """
 
     table: str
     rows: int
     sql: str
+    chunk: int = CHUNK
+    bulk: tuple[str, ...] = ()
 
 
 def fill(sizes: Sizes) -> Iterator[tuple[Step, int]]:
@@ -52,16 +76,23 @@ def fill(sizes: Sizes) -> Iterator[tuple[Step, int]]:
     """
     with connection.cursor() as cursor:
         cursor.execute(_statements()["setup"])
-    for step in steps(sizes):
-        for first in range(1, step.rows + 1, CHUNK):
-            last = min(step.rows, first + CHUNK - 1)
-            with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SET LOCAL session_replication_role = replica")
-                cursor.execute(step.sql, _values(sizes, first, last))
-            yield step, last
+    values = _values(sizes)
+    with much_memory():
+        for step in steps(sizes):
+            with without_indexes(step.bulk):
+                yield from _filled(step, values)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
         cursor.execute("SELECT pg_notify('outfitter_registry', '')")
+
+
+def _filled(step: Step, values: dict[str, Any]) -> Iterator[tuple[Step, int]]:
+    for first in range(1, step.rows + 1, step.chunk):
+        last = min(step.rows, first + step.chunk - 1)
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SET LOCAL session_replication_role = replica")
+            cursor.execute(step.sql, values | {"first": first, "last": last})
+        yield step, last
 
 
 def is_filled() -> bool:
@@ -71,10 +102,9 @@ def is_filled() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def _values(sizes: Sizes, first: int, last: int) -> dict[str, int]:
+def _values(sizes: Sizes) -> dict[str, Any]:
     return {
-        "first": first,
-        "last": last,
+        "now": timezone.now(),
         "people": PEOPLE,
         "agents": AGENTS,
         "tools": sizes.tools,
@@ -82,13 +112,18 @@ def _values(sizes: Sizes, first: int, last: int) -> dict[str, int]:
         "invocations": sizes.invocations,
         "turns": sizes.turns,
         "runs": sizes.runs,
+        "events": sizes.events,
+        "feeds": FEEDS,
+        "looks": LOOKS,
         "sequences": SEQUENCES,
         "requests": SEQUENCES + REQUESTS,
+        "faults": list(sums.fault_codes()),
     }
 
 
 def steps(sizes: Sizes) -> list[Step]:
     """Return what is inserted, in order."""
+    experiments = AGENTS + AGENTS // 10
     rows = {
         "people": PEOPLE,
         "packages": sizes.packages,
@@ -96,13 +131,48 @@ def steps(sizes: Sizes) -> list[Step]:
         "versions": sizes.tools,
         "agents": AGENTS,
         "links": AGENTS * 10,
+        "experiments": experiments,
+        "arms": experiments,
+        "arm tools": experiments,
         "conversations": max(1, sizes.turns // 3),
         "turns": sizes.turns,
+        "model sums": 1,
         "runs": sizes.runs,
+        "scores due": sizes.tools // 20,
+        "health": sizes.tools,
+        "schedules": sizes.packages,
+        "decided": sizes.packages * 2,
+        "proposals": sizes.packages // 5,
+        "imports": sizes.packages * 2,
+        "feeds": FEEDS,
+        "looks": LOOKS,
+        "entries": sizes.tools,
+        "events": sizes.events,
         "calls": sizes.invocations,
     }
     statements = _statements()
-    return [Step(table=name, rows=count, sql=statements[name]) for name, count in rows.items()]
+    made = [
+        Step(table=name, rows=count, sql=statements[name], bulk=BULK.get(name, ()))
+        for name, count in rows.items()
+    ]
+    return [*made, _summed_up(sizes)]
+
+
+def _summed_up(sizes: Sizes) -> Step:
+    """Return the step that works out the sums of use, some days at a time."""
+    tables = [sums.gathered(table) for table in sums.KEYS]
+    day = "date_trunc('day', %(now)s::timestamptz, 'UTC')"
+    calls = sums.recorded(
+        f"created_at >= {day} - ({DAYS} - %(first)s) * interval '1 day'"
+        f" AND created_at < {day} - ({DAYS} - 1 - %(last)s) * interval '1 day'"
+    )
+    return Step(
+        table="sums",
+        rows=DAYS,
+        sql=sums.steps(calls, *tables, sums.errors_gathered()),
+        chunk=max(1, DAYS * CHUNK // sizes.invocations),
+        bulk=(*(f"registry_{table}" for table in sums.KEYS), "registry_errorusage"),
+    )
 
 
 @cache

@@ -9,6 +9,18 @@ SELECT (ARRAY['convert', 'extract', 'search', 'translate', 'measure', 'render', 
         'routes', 'calendars', 'tickets', 'parcels'])[1 + (i / 10) % 12] || ' '
     || (ARRAY['quickly', 'for a region', 'by date', 'in bulk', 'with a filter', 'as JSON',
         'for a customer'])[1 + (i / 120) % 7]
+$$;
+
+-- Agent 2 is asked a tenth of all, as some agents are; the others alike.
+CREATE OR REPLACE FUNCTION pg_temp.agent_of(conversation int, agents int) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$
+SELECT CASE WHEN conversation % 10 = 1 THEN 2 ELSE 1 + conversation % agents END
+$$;
+
+-- The number of the tool that the link of a number leads to.
+CREATE OR REPLACE FUNCTION pg_temp.linked(i int, tools int) RETURNS int
+LANGUAGE sql IMMUTABLE AS $$
+SELECT 1 + (i * 37) % tools
 $$
 
 -- step: people
@@ -32,7 +44,7 @@ FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.u
 INSERT INTO registry_tool (id, package_id, kind, export_name, wire_name, title, description,
     category, input_schema, output_schema, ai_agent, required_scopes, raw_string_args, definition,
     timeout_seconds, version, quality, owner_id, team_id, visibility, review_status,
-    unreviewed_versions, deprecation_note, stopped_reason, import_health, execution_health,
+    unreviewed_versions, blocked_versions, deprecation_note, stopped_reason, import_health, execution_health,
     created_at, updated_at)
 SELECT md5('tool' || i)::uuid,
     CASE WHEN i %% 100 < %(requests)s THEN NULL
@@ -50,10 +62,11 @@ SELECT md5('tool' || i)::uuid,
         '{"text":{"source":"initialInput","key":"text"}}'::jsonb)))
         WHEN i %% 100 < %(requests)s THEN jsonb_build_object('method', 'GET', 'url',
         'http://localhost/items') END,
-    30, 1, round((.3 + .6 * random())::numeric, 2),
+    30, CASE WHEN i %% 100 = 23 THEN 40 WHEN i %% 10 = 3 THEN 3 ELSE 1 END,
+    round((.3 + .6 * random())::numeric, 2),
     CASE WHEN i %% 100 < %(requests)s THEN p.id END, NULL,
     CASE WHEN i %% 100 < %(requests)s AND i %% 3 = 0 THEN 'private' ELSE 'public' END,
-    CASE WHEN i %% 50 = 1 THEN 'candidate' ELSE 'approved' END, '{}', '', '',
+    CASE WHEN i %% 50 = 1 THEN 'candidate' ELSE 'approved' END, '{}', '{}', '', '',
     CASE WHEN i %% 97 = 0 THEN 'broken' ELSE 'healthy' END,
     CASE WHEN i %% 89 = 0 THEN 'broken' WHEN i %% 83 = 0 THEN 'needs_key' ELSE 'healthy' END,
     now() - i * interval '1 minute', now() - i * interval '30 seconds'
@@ -62,15 +75,18 @@ FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.u
 -- step: versions
 INSERT INTO registry_toolversion (id, tool_id, number, digest, snapshot, reason, author_id,
     created_at)
-SELECT md5('version' || i)::uuid, t.id, 1, md5('version' || i) || md5(t.wire_name),
+SELECT md5('version' || i || CASE WHEN number > 1 THEN '-' || number ELSE '' END)::uuid, t.id,
+    number, md5('version' || i || '-' || number) || md5(t.wire_name),
     jsonb_build_object('kind', t.kind, 'title', t.title, 'description', t.description, 'category',
     t.category, 'input_schema', t.input_schema, 'output_schema', NULL, 'ai_agent', '{}'::jsonb,
     'required_scopes', '[]'::jsonb, 'timeout_seconds', 30, 'export_name', t.export_name,
     'definition', t.definition, 'package', CASE WHEN t.package_id IS NOT NULL THEN
     jsonb_build_object('ecosystem', 'npm', 'name', '@scale/package-' || (1 + i %% %(packages)s),
     'version', '1.0.0', 'integrity', '', 'artifact', '', 'env', '[]'::jsonb) END),
-    'Imported', NULL, t.created_at
-FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN registry_tool t ON t.id = md5('tool' || i)::uuid
+    'Imported', NULL, t.created_at + number * interval '1 hour'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN registry_tool t ON t.id = md5('tool' || i)::uuid
+CROSS JOIN LATERAL generate_series(1, t.version) AS number
 
 -- step: agents
 INSERT INTO agents_agent (id, slug, name, description, instructions, model, discovery_mode,
@@ -81,24 +97,65 @@ FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.u
 
 -- step: links
 INSERT INTO agents_agenttool (agent_id, tool_id, config, pinned_version, approval, created_at)
-SELECT md5('agent' || (1 + i %% %(agents)s))::uuid, md5('tool' || (1 + (i * 37) %% %(tools)s))::uuid,
+SELECT md5('agent' || (1 + i %% %(agents)s))::uuid, md5('tool' || pg_temp.linked(i, %(tools)s))::uuid,
     '{}', CASE WHEN i %% 9 = 0 THEN 1 END, 'allow', now()
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 ON CONFLICT DO NOTHING
 
+-- step: experiments
+INSERT INTO agents_experiment (id, agent_id, name, state, share_b, planned, created_by_id,
+    created_at, started_at, ended_at)
+SELECT md5('experiment' || i)::uuid, a.id, 'Experiment ' || i,
+    CASE WHEN i <= %(agents)s THEN 'running' ELSE 'ended' END, 50, 50, a.owner_id,
+    now() - interval '180 days', now() - interval '180 days',
+    CASE WHEN i > %(agents)s THEN now() - interval '1 day' END
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_agent a ON a.id = md5('agent' || (1 + (i - 1) %% %(agents)s))::uuid
+
+-- step: arms
+INSERT INTO agents_arm (experiment_id, letter, discovery_mode)
+SELECT md5('experiment' || i)::uuid, letter, 'auto'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i, unnest(ARRAY['A', 'B']) AS letter
+
+-- step: arm tools
+INSERT INTO agents_armtool (arm_id, tool_id, pinned_version)
+SELECT arm.id, link.tool_id, NULL
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_experiment e ON e.id = md5('experiment' || i)::uuid
+JOIN agents_arm arm ON arm.experiment_id = e.id
+JOIN agents_agenttool link ON link.agent_id = e.agent_id
+
 -- step: conversations
-INSERT INTO chat_conversation (id, user_id, agent_id, title, created_at, updated_at)
-SELECT md5('conversation' || i)::uuid, a.owner_id, a.id, 'Conversation ' || i,
+INSERT INTO chat_conversation (id, user_id, agent_id, arm_id, title, created_at, updated_at)
+SELECT md5('conversation' || i)::uuid, a.owner_id, a.id, arm.id, 'Conversation ' || i,
     now() - i * interval '3 minutes', now() - i * interval '2 minutes'
-FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN agents_agent a ON a.id = md5('agent' || (1 + i %% %(agents)s))::uuid
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_agent a ON a.id = md5('agent' || pg_temp.agent_of(i, %(agents)s))::uuid
+LEFT JOIN agents_experiment e ON e.agent_id = a.id AND e.state = 'running'
+LEFT JOIN agents_arm arm
+    ON arm.experiment_id = e.id AND arm.letter = CASE WHEN i / 10 %% 2 = 0 THEN 'A' ELSE 'B' END
 
 -- step: turns
-INSERT INTO chat_turn (id, conversation_id, number, status, model, usage, created_at, finished_at)
+INSERT INTO chat_turn (id, conversation_id, number, status, model, usage, cost, created_at,
+    finished_at)
 SELECT md5('turn' || i)::uuid, md5('conversation' || (1 + (i - 1) / 3))::uuid, 1 + (i - 1) %% 3,
-    CASE WHEN i %% 23 = 0 THEN 'failed' ELSE 'completed' END, 'demo/offline',
+    CASE WHEN i %% 23 = 0 THEN 'failed' ELSE 'completed' END,
+    (ARRAY['demo/offline', 'large', 'small'])[1 + i %% 3],
     jsonb_build_object('input_tokens', 200 + i %% 900, 'output_tokens', 20 + i %% 200),
-    now() - i * interval '1 minute', now() - i * interval '1 minute' + (i %% 9) * interval '1 second'
+    (i %% 90) * .0001, now() - i * interval '1 minute' * .8,
+    now() - i * interval '1 minute' * .8 + (i %% 9) * interval '1 second'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: model sums
+INSERT INTO agents_modelusage (hour, agent_id, model, turns, completed, failed, stopped,
+    input_tokens, output_tokens, cached_tokens, cost, unpriced)
+SELECT date_trunc('hour', t.finished_at, 'UTC'), c.agent_id, t.model, count(*),
+    count(*) FILTER (WHERE t.status = 'completed'), count(*) FILTER (WHERE t.status = 'failed'), 0,
+    sum((t.usage ->> 'input_tokens')::int), sum((t.usage ->> 'output_tokens')::int), 0,
+    sum(t.cost), 0
+FROM chat_turn t JOIN chat_conversation c ON c.id = t.conversation_id
+WHERE %(first)s = 1
+GROUP BY GROUPING SETS ((1, 2, 3), (1, 3))
 
 -- step: runs
 INSERT INTO sequences_run (id, tool_id, tool_version_id, status, input, output, caller, user_id,
@@ -113,18 +170,137 @@ JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
 
 -- step: calls
 INSERT INTO registry_invocation (id, tool_id, tool_version, caller, user_id, agent_id, turn_id,
-    outcome, phase, error_code, error, arguments, output, duration_ms, decision, cost, created_at)
+    run_id, outcome, phase, error_code, error, arguments, output, duration_ms, decision, cost,
+    created_at)
 SELECT md5('call' || i)::uuid,
-    md5('tool' || (1 + floor(%(tools)s * power(x.r, 3))::int %% %(tools)s))::uuid, 1,
+    md5('tool' || CASE WHEN chats.it AND i %% 5 > 0
+        THEN pg_temp.linked(a.number - 1 + %(agents)s * floor(10 * r * r)::int, %(tools)s)
+        ELSE least(%(tools)s, floor(power(%(tools)s, r)))::int END)::uuid, 1,
     (ARRAY['chat','chat','chat','sequence','browser','rest'])[1 + i %% 6], p.id,
-    CASE WHEN i %% 6 < 3 THEN md5('agent' || (1 + i %% %(agents)s))::uuid END,
-    CASE WHEN i %% 6 < 3 THEN md5('turn' || (1 + i %% %(turns)s))::uuid END,
-    CASE WHEN i %% 14 = 0 THEN 'failed' ELSE 'succeeded' END, 'execute',
-    CASE WHEN i %% 14 = 0 THEN (ARRAY['tool_failed','tool_timeout','upstream_unavailable'])
-        [1 + i %% 3] ELSE '' END,
+    CASE WHEN chats.it THEN md5('agent' || a.number)::uuid END,
+    CASE WHEN chats.it THEN md5('turn' || t.number)::uuid END,
+    CASE WHEN i %% 6 = 3 THEN md5('run' || (1 + i %% %(runs)s))::uuid END,
+    CASE WHEN i %% 14 = 0 THEN 'failed' ELSE 'succeeded' END,
+    CASE WHEN i %% 140 = 0 THEN 'permission' ELSE 'execute' END,
+    CASE WHEN i %% 140 = 0 THEN 'rate_limited' WHEN i %% 14 = 0
+        THEN (ARRAY['tool_failed','tool_timeout','upstream_unavailable'])[1 + i %% 3] ELSE '' END,
     CASE WHEN i %% 14 = 0 THEN '{"code":"tool_failed","message":"It failed."}'::jsonb END,
-    '{"text":"something"}', '"done"', (20 * power(40, x.r))::int, 'allowed', NULL,
-    now() - (%(invocations)s - i) * (interval '180 days' / %(invocations)s)
+    '{"text":"something"}', '"done"', (20 * power(40, r))::int,
+    CASE WHEN i %% 140 = 0 THEN 'limited' ELSE 'allowed' END,
+    CASE WHEN i %% 4 = 0 THEN .001 END,
+    %(now)s - (%(invocations)s - i) * (interval '180 days' / %(invocations)s)
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 CROSS JOIN LATERAL (SELECT random() + 0 * i AS r) x
+CROSS JOIN LATERAL (SELECT i %% 6 < 3 AS it) chats
+CROSS JOIN LATERAL (SELECT 1 + i %% %(turns)s AS number) t
+CROSS JOIN LATERAL (SELECT pg_temp.agent_of(1 + (t.number - 1) / 3, %(agents)s) AS number) a
+JOIN auth_user p ON p.username = 'scale-' || CASE WHEN chats.it THEN 1 + a.number %% %(people)s
+    WHEN i %% 10 = 3 THEN 3 ELSE 1 + i %% %(people)s END
+
+-- step: scores due
+INSERT INTO registry_qualitydue (tool_id, due_at)
+SELECT md5('tool' || i)::uuid, now() + (i - 2000) * interval '1 second'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: health
+INSERT INTO registry_healthchange (tool_id, at, state, error_code)
+SELECT md5('tool' || i)::uuid, now() - n * interval '20 days',
+    CASE WHEN n %% 2 = 0 THEN 'execution_broken' ELSE 'healthy' END, ''
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+CROSS JOIN LATERAL generate_series(1, CASE WHEN i %% 100 = 23 THEN 200 ELSE 3 END) AS n
+
+-- step: schedules
+INSERT INTO registry_checkschedule (package_id, next_at, last_at, failures)
+SELECT md5('package' || i)::uuid,
+    CASE WHEN i %% 50 > 0 THEN now() + (i - 100) * interval '2 seconds' END, now(), 0
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: decided
+INSERT INTO registry_proposal (id, package_id, cause, state, digest, before, after, versions,
+    removed, findings, opened_by_id, opened_at, decided_by_id, decided_at, decision_reason)
+SELECT md5('decided' || i)::uuid, md5('package' || (1 + i %% %(packages)s))::uuid,
+    (ARRAY['import', 'sync', 'check'])[1 + i %% 3],
+    (ARRAY['approved', 'approved', 'rejected', 'superseded', 'quarantined'])[1 + i %% 5],
+    md5('decided' || i) || md5('digest'), '{"version": "1.0.0"}', '{"version": "1.1.0"}',
+    '[]', '[]', '[]', p.id, now() - i * interval '10 minutes' - interval '1 day', p.id,
+    now() - i * interval '10 minutes', 'Looked at.'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
 JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+
+-- step: proposals
+INSERT INTO registry_proposal (id, package_id, cause, state, digest, before, after, versions,
+    removed, findings, opened_by_id, opened_at, decision_reason)
+SELECT md5('proposal' || i)::uuid, md5('package' || i)::uuid,
+    (ARRAY['import', 'sync', 'check'])[1 + i %% 3], 'open', md5('proposal' || i) || md5('digest'),
+    '{"version": "1.0.0"}', jsonb_build_object('version', '1.1.0', 'integrity', '', 'artifact', '',
+        'description', 'Tools.', 'category', 'text', 'env', '[]'::jsonb, 'settings', '{}'::jsonb),
+    (SELECT coalesce(jsonb_agg(jsonb_build_object('tool', t.id, 'export', t.export_name,
+        'number', t.version, 'live', NULL)), '[]')
+        FROM registry_tool t WHERE t.package_id = md5('package' || i)::uuid),
+    '[]', CASE WHEN i %% 5 = 0 THEN '[{"code": "install_script", "path": "scripts.install",
+        "message": "It runs a script.", "severity": "block", "introduced": true}]'::jsonb
+        ELSE '[]' END, p.id, now() - i * interval '10 minutes', ''
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+
+-- step: imports
+INSERT INTO registry_importjob (id, ecosystem, name, version, settings, cause, status, stage,
+    report, package_id, requested_by_id, created_at, started_at, finished_at)
+SELECT md5('job' || i)::uuid, 'npm', '@scale/package-' || (1 + i %% %(packages)s), '1.0.0', '{}',
+    CASE WHEN i %% 2 = 0 THEN 'sync' ELSE 'import' END,
+    CASE WHEN i %% 11 = 0 THEN 'failed' ELSE 'succeeded' END, '', '[]',
+    md5('package' || (1 + i %% %(packages)s))::uuid, p.id, now() - i * interval '9 minutes',
+    now() - i * interval '9 minutes', now() - i * interval '8 minutes'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+
+-- step: feeds
+INSERT INTO registry_syncfeed (id, kind, keyword, enabled, every_minutes, most_per_run, asked,
+    checkpoint, next_at, last_at)
+SELECT md5('feed' || i)::uuid, 'keyword', 'scale-' || i, false, 60, 50, false, '{}', now(), now()
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: looks
+INSERT INTO registry_syncrun (id, feed_id, started_at, finished_at, found, new, changed, unchanged,
+    failed, left_over)
+SELECT md5('look' || i)::uuid, md5('feed' || (1 + i %% %(feeds)s))::uuid,
+    now() - i * interval '1 hour', now() - i * interval '59 minutes', 500, 20, 30, 450, 0, 0
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: entries
+INSERT INTO registry_syncentry (id, run_id, ecosystem, name, version, previous, integrity, state,
+    message, job_id, created_at)
+SELECT md5('entry' || i)::uuid, md5('look' || (1 + i %% %(looks)s))::uuid, 'npm',
+    '@scale/package-' || i, '1.1.0', '1.0.0', '',
+    CASE WHEN i <= 1000 THEN 'waiting' WHEN i %% 7 = 0 THEN 'skipped' ELSE 'noted' END, '', NULL,
+    now() - i * interval '1 minute'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: events
+INSERT INTO registry_auditevent (at, actor_id, actor_name, source, request_id, method, path, model,
+    object_id, object_label, subject_model, subject_id, operation, before, after, reason)
+SELECT %(now)s - (%(events)s - i) * (interval '180 days' / %(events)s),
+    CASE WHEN i %% 20 > 0 THEN p.id END, CASE WHEN i %% 20 > 0 THEN p.username ELSE '' END,
+    CASE WHEN i %% 20 = 0 THEN 'worker'
+        ELSE (ARRAY['browser', 'browser', 'rest', 'admin', 'browser'])[1 + i %% 5] END,
+    md5('request' || i / 3), 'POST', '/tools/', told.model, told.id, told.label,
+    told.subject_model, told.subject,
+    (ARRAY['update', 'update', 'update', 'insert', 'update', 'update', 'delete'])[1 + i %% 7],
+    '{"description": "Before."}', '{"description": "After."}', ''
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+CROSS JOIN LATERAL (
+    SELECT md5('tool' || (1 + i %% %(tools)s))::uuid::text AS tool,
+        md5('package' || (1 + i %% %(packages)s))::uuid::text AS package,
+        md5('agent' || (1 + i %% %(agents)s))::uuid::text AS agent
+) id
+CROSS JOIN LATERAL (
+    SELECT 'registry.tool' AS model, id.tool AS id, 'scale_tool' AS label,
+        'registry.tool' AS subject_model, id.tool AS subject WHERE i %% 10 < 5
+    UNION ALL SELECT 'registry.package', id.package, 'npm:@scale/package', 'registry.package',
+        id.package WHERE i %% 10 BETWEEN 5 AND 6
+    UNION ALL SELECT 'agents.agenttool', i::text, 'agent → tool', 'agents.agent', id.agent
+        WHERE i %% 10 BETWEEN 7 AND 8
+    UNION ALL SELECT 'auth.membership', i::text, p.username || ' in owner', 'auth.user',
+        p.id::text WHERE i %% 10 = 9
+) told

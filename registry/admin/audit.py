@@ -6,27 +6,41 @@ from django import forms
 from django.contrib import admin
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
+from config.lib.admin_lists import LongList, named
 from config.lib.errors import InvalidInput
-from registry.admin.base import CappedPaginator, ReadOnly
+from registry.admin.base import ReadOnly
 from registry.audit.calls import masked_by_name
+from registry.audit.events import MODELS
 from registry.audit.retention import policy_set, require_days
 from registry.models import AuditEvent, RetentionPolicy
 from registry.models.retention_policy import Records
 
 
+class ModelFilter(admin.SimpleListFilter):
+    """Asks for what events are about, of which there are a few; the table is not asked for them."""
+
+    title = "model"
+    parameter_name = "model"
+
+    def lookups(self, request: HttpRequest, model_admin: Any) -> list[tuple[str, Any]]:
+        return list(MODELS.items())
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        return queryset.filter(model=self.value()) if self.value() else queryset
+
+
 @admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnly, admin.ModelAdmin[AuditEvent]):
+class AuditEventAdmin(LongList, ReadOnly, admin.ModelAdmin[AuditEvent]):
     """The page /audit/ has the filters; here an event stands as it is stored."""
 
     list_display = ("at", "actor_name", "source", "operation", "model", "object_label", "reason")
-    list_filter = ("operation", "source", "model")
-    search_fields = ("=actor_name", "=object_id", "=subject_id", "=request_id")
+    list_filter = ("operation", "source", ModelFilter)
+    search_fields = ("actor__username", "subject_id", "request_id")
+    search_help_text = "A username, the id of what has the history, or the id of a request."
     list_select_related = ()
-    show_full_result_count = False
-    paginator = CappedPaginator
-    list_per_page = 50
     ordering = ("-at", "-id")
     fields = (
         *("at", "actor_name", "source", "operation", "model", "object_id", "object_label"),
@@ -34,6 +48,12 @@ class AuditEventAdmin(ReadOnly, admin.ModelAdmin[AuditEvent]):
         *("before", "after"),
     )
     readonly_fields = fields
+
+    def searched(self, rows: QuerySet[AuditEvent], words: str) -> QuerySet[AuditEvent]:
+        """Return what a person did, or what belongs to a thing or a request."""
+        found = named(words, actor=User.objects.filter(username=words))
+        ids = Q(subject_id=words) | Q(request_id=words)
+        return rows.filter(ids if found == Q(pk=None) else found)
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None

@@ -8,14 +8,13 @@ from django.contrib import admin
 from django.contrib.admin.utils import flatten
 from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
-from django.core.paginator import Paginator
 from django.db.models import Model, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
-from django.utils.functional import cached_property
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from config.lib.admin_lists import LongList
 from registry.admin.bulk import Act, DecidesInBulk
 from registry.console.figures import NONE, Figures
 from registry.impact.asked import impact_of_end
@@ -23,18 +22,6 @@ from registry.impact.parts import Impact
 from registry.models.package import ReviewStatus
 from registry.review.selectors import open_proposal_of
 from registry.review.standing import review_obstacle
-
-MOST_COUNTED = 10_000
-
-
-class CappedPaginator(Paginator[Any]):
-    """Counts no further than the pages that anybody turns: records may be millions."""
-
-    @cached_property
-    def count(self) -> int:
-        """Return the number of rows, or the most that are counted."""
-        rows: Any = self.object_list
-        return int(rows.order_by()[:MOST_COUNTED].count())
 
 
 class OnlyFiltered:
@@ -113,14 +100,11 @@ RESUME = Act(
 )
 
 
-class Reviewed(DecidesInBulk):
+class Reviewed(LongList, DecidesInBulk):
     """For what is reviewed here and made elsewhere: decided on with a reason, never edited."""
 
     actions = ("approve", "reject", "quarantine", "stop", "resume")
     change_form_template = "admin/registry/reviewed_form.html"
-    show_full_result_count = False
-    show_facets = admin.ShowFacets.NEVER  # each would count the whole table
-    list_per_page = 50
     decisions: ClassVar[Mapping[ReviewStatus, Act]] = {}
     stop_one: ClassVar[Callable[..., Any]]
     resume_one: ClassVar[Callable[..., Any]]

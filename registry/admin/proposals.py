@@ -8,20 +8,23 @@ from django.contrib import admin, messages
 from django.contrib.admin.utils import unquote
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from config.lib.admin_lists import LongList, named
 from config.lib.errors import DomainError
 from registry.admin.base import ReadOnly
 from registry.admin.bulk import Act, Chosen, DecidesInBulk, ReasonForm
+from registry.admin.records import tools_called
+from registry.admin.tools import PACKAGES_SEARCHED
 from registry.console.picture import Picture, picture_of
 from registry.impact.asked import impact_of_proposal
 from registry.impact.parts import Impact
-from registry.models import Proposal
+from registry.models import Package, Proposal
 from registry.models.proposal import ProposalState
 from registry.review.deciding import (
     blocking_codes,
@@ -69,7 +72,7 @@ class DecisionForm(ReasonForm):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(ReadOnly, DecidesInBulk):
+class ProposalAdmin(LongList, ReadOnly, DecidesInBulk):
     list_display = (
         "subject",
         "cause",
@@ -81,12 +84,10 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
     )
     list_display_links = ("subject",)
     list_filter = ("state", "cause")
-    show_facets = admin.ShowFacets.NEVER
     search_fields = ("package__name", "tool__wire_name", "opened_by__username")
+    search_help_text = "A part of a package's name, the wire name of a tool, or a username."
     ordering = ("-opened_at", "pk")
     actions = ("approve", "reject", "quarantine")
-    show_full_result_count = False
-    list_per_page = 50
     acts: ClassVar[Sequence[Act]] = tuple(ACTS.values())
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -94,6 +95,14 @@ class ProposalAdmin(ReadOnly, DecidesInBulk):
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Proposal]:
         return proposals_in_lines()
+
+    def searched(self, rows: QuerySet[Proposal], words: str) -> QuerySet[Proposal]:
+        """Return the proposals for packages named so, for a tool or of a person."""
+        packages = Package.objects.filter(name__icontains=words).order_by("name")
+        ids = list(packages.values_list("pk", flat=True)[:PACKAGES_SEARCHED])
+        people = User.objects.filter(username=words)
+        other = named(words, tool=tools_called(words), opened_by=people)
+        return rows.filter(Q(package__in=ids) if ids else other)
 
     @admin.display(description="Subject")
     def subject(self, proposal: Proposal) -> str:

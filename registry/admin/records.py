@@ -4,20 +4,38 @@ from typing import Any, cast
 
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest
 
-from registry.admin.base import CappedPaginator, ReadOnly
+from config.lib.admin_lists import LongList, named
+from registry.admin.base import ReadOnly
 from registry.audit.calls import DECISIONS, for_reader
-from registry.models import ImportJob, Invocation, ToolVersion, Upload
+from registry.models import ImportJob, Invocation, Tool, ToolVersion, Upload
+
+_HEAVY = tuple(
+    f"tool__{name}" for name in ("input_schema", "output_schema", "definition", "description")
+)
+
+
+def tools_called(words: str) -> QuerySet[Tool]:
+    """Return the living tool with this wire name."""
+    return Tool.objects.filter(wire_name=words, deleted_at=None)
 
 
 @admin.register(ToolVersion)
-class ToolVersionAdmin(ReadOnly, admin.ModelAdmin[ToolVersion]):
+class ToolVersionAdmin(LongList, ReadOnly, admin.ModelAdmin[ToolVersion]):
     list_display = ("tool", "number", "reason", "author", "created_at")
     list_select_related = ("tool", "author")
-    search_fields = ("tool__wire_name", "digest")
+    search_fields = ("tool__wire_name",)
+    search_help_text = "The wire name of a tool."
     ordering = ("-created_at", "pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ToolVersion]:
+        return super().get_queryset(request).defer("snapshot", *_HEAVY)
+
+    def searched(self, rows: QuerySet[ToolVersion], words: str) -> QuerySet[ToolVersion]:
+        """Return the versions of a tool."""
+        return rows.filter(named(words, tool=tools_called(words)))
 
 
 class DecisionFilter(admin.SimpleListFilter):
@@ -36,7 +54,7 @@ class DecisionFilter(admin.SimpleListFilter):
 
 
 @admin.register(Invocation)
-class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
+class InvocationAdmin(LongList, ReadOnly, admin.ModelAdmin[Invocation]):
     list_display = ("created_at", "tool", "user", "caller", "outcome", "decision", "duration_ms")
     list_filter = ("outcome", "caller", DecisionFilter)
     list_select_related = ("tool", "user")
@@ -46,9 +64,18 @@ class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
         *("error", "arguments", "output"),
     )
     search_fields = ("tool__wire_name", "user__username", "error_code")
-    show_full_result_count = False
-    paginator = CappedPaginator
+    search_help_text = "The wire name of a tool, a username or the code of an error."
     ordering = ("-created_at", "pk")
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[Invocation]:
+        return super().get_queryset(request).defer(*_HEAVY)
+
+    def searched(self, rows: QuerySet[Invocation], words: str) -> QuerySet[Invocation]:
+        """Return the calls of a tool, of a person or with an error."""
+        people = User.objects.filter(username=words)
+        found = named(words, tool=tools_called(words), user=people)
+        error = Q(error_code=words) & ~Q(error_code="")
+        return rows.filter(error if found == Q(pk=None) else found)
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
@@ -59,7 +86,7 @@ class InvocationAdmin(ReadOnly, admin.ModelAdmin[Invocation]):
 
 
 @admin.register(ImportJob)
-class ImportJobAdmin(ReadOnly, admin.ModelAdmin[ImportJob]):
+class ImportJobAdmin(LongList, ReadOnly, admin.ModelAdmin[ImportJob]):
     list_display = ("name", "version", "status", "stage", "requested_by", "created_at")
     list_filter = ("status", "ecosystem")
     list_select_related = ("requested_by",)

@@ -6,6 +6,7 @@ from django import forms
 from django.contrib import admin
 from django.http import HttpRequest
 
+from config.lib.admin_lists import LongList
 from registry.admin.base import ReadOnly
 from registry.importing.sync.feeds import require_keyword
 from registry.models import SyncFeed, SyncRun
@@ -55,7 +56,7 @@ class SyncFeedAdmin(admin.ModelAdmin[SyncFeed]):
 
 
 @admin.register(SyncRun)
-class SyncRunAdmin(ReadOnly, admin.ModelAdmin[SyncRun]):
+class SyncRunAdmin(LongList, ReadOnly, admin.ModelAdmin[SyncRun]):
     list_display = ("started_at", "feed", "found", "new", "changed", "failed", "finished_at")
     list_filter = ("feed",)
     list_select_related = ("feed",)

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import admin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.contrib.auth.models import User
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.html import format_html
@@ -19,15 +19,17 @@ from registry.admin.base import ReadOnly, Reviewed, StoppedFilter, acts, badge, 
 from registry.admin.bulk import Act, Chosen
 from registry.console.figures import Figures, tool_figures
 from registry.governing import Governed, tool_govern
-from registry.models import Tool, ToolVersion
+from registry.models import Package, Tool, ToolVersion
 from registry.models.health import HealthState, in_state
 from registry.models.package import ReviewStatus
 from registry.models.stoppable import LONGEST_REASON
 from registry.review.standing import tool_decide
 from registry.scope_field import ScopesField
+from registry.selectors import tools_named
 from registry.stopping import tool_resume, tool_stop
 
 VERSIONS_SHOWN = 20
+PACKAGES_SEARCHED = 50
 _HEAVY = ("input_schema", "output_schema", "definition", "ai_agent", "description")
 
 
@@ -127,6 +129,7 @@ class ToolAdmin(Reviewed):
         StoppedFilter,
     )
     search_fields = ("wire_name", "title", "package__name")
+    search_help_text = "How words of its name or title begin, or the name of its package."
     fieldsets = (
         (
             None,
@@ -180,6 +183,13 @@ class ToolAdmin(Reviewed):
     def get_queryset(self, request: HttpRequest) -> QuerySet[Tool]:
         tools = super().get_queryset(request).select_related("package", "owner")
         return tools.defer(*_HEAVY, "package__manifest", "package__findings")
+
+    def searched(self, rows: QuerySet[Tool], words: str) -> QuerySet[Tool]:
+        """Return the tools that are named so, and those of packages that are."""
+        packages = Package.objects.filter(name__icontains=words).order_by("name")
+        ids = list(packages.values_list("pk", flat=True)[:PACKAGES_SEARCHED])
+        rows, called = tools_named(rows, words)
+        return rows.filter(called | Q(package__in=ids))
 
     def figures_of(self, rows: Sequence[Any]) -> Mapping[UUID, Figures]:
         """Return the figures of tools."""

@@ -77,6 +77,7 @@ class AuditEvent(models.Model):
             models.Index(fields=["actor", "-at", "-id"], name="audit_actor_time"),
             models.Index(fields=["model", "-at", "-id"], name="audit_model_time"),
             models.Index(fields=["source", "-at", "-id"], name="audit_source_time"),
+            models.Index(fields=["operation", "-at", "-id"], name="audit_operation_time"),
             models.Index(fields=["request_id"], name="audit_request"),
         ]
         triggers = kept_until_retention(

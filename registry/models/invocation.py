@@ -91,6 +91,11 @@ class Invocation(models.Model):
                 condition=~models.Q(error_code=""),
             ),
             models.Index(
+                fields=["-created_at"],
+                name="invocation_failed_time",
+                condition=models.Q(outcome=Outcome.FAILED),
+            ),
+            models.Index(
                 fields=["decision", "-created_at"],
                 name="invocation_decision_time",
                 condition=~models.Q(decision=Decision.ALLOWED),

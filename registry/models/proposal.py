@@ -128,6 +128,7 @@ class Proposal(models.Model):
         ]
         indexes = [
             models.Index(fields=["state", "-opened_at"], name="proposal_queue"),
+            models.Index(fields=["-opened_at"], name="proposal_time"),
             models.Index(fields=["package", "-opened_at"], name="proposal_package_time"),
             models.Index(fields=["tool", "-opened_at"], name="proposal_tool_time"),
             models.Index(

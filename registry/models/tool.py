@@ -11,7 +11,7 @@ from django.contrib.postgres.search import SearchVector
 from django.db import models
 
 from registry.models.audit_triggers import audited
-from registry.models.health import ExecutionHealth, Fares, Health, HealthState
+from registry.models.health import ExecutionHealth, Fares, Health, HealthState, in_state
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
 from registry.models.triggers import keeps_health_history, notify_change, notify_stop
@@ -72,6 +72,14 @@ GOVERNED = (
     *("scopes_added", "scopes_dropped", "timeout_governed"),
 )
 """The fields whose change is audited. Health, quality and times change with every call."""
+
+
+MERIT = models.Case(
+    models.When(~in_state(Health.BROKEN), then=models.F("quality")),
+    default=models.F("quality") - 1,
+)
+"""What the catalogue puts the best tools first by: of a broken one it lies below every score of
+what works. It is worded the same in the index and in what asks."""
 
 
 class Tool(Fares, Stoppable):
@@ -249,6 +257,18 @@ class Tool(Fares, Stoppable):
             models.Index(models.F("quality").desc(), name="tool_quality"),
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
+            models.Index(fields=["wire_name", "id"], name="tool_wire_name"),
+            models.Index(
+                fields=["review_status", "wire_name"],
+                name="tool_review_wire_name",
+                condition=~models.Q(review_status=ReviewStatus.APPROVED),
+            ),
+            models.Index(
+                fields=["visibility", "title", "id"],
+                name="tool_visibility_title",
+                condition=~models.Q(visibility=Visibility.PUBLIC),
+            ),
+            models.Index(MERIT.desc(), "title", "id", name="tool_merit"),
             models.Index(fields=["category", "title"], name="tool_category_title"),
             models.Index(fields=["title", "id"], name="tool_title"),
             models.Index(fields=["kind", "title", "id"], name="tool_kind_title"),

@@ -43,12 +43,13 @@ class ToolVersion(models.Model):
             models.CheckConstraint(condition=models.Q(number__gte=1), name="tool_version_positive"),
         ]
         indexes = [
+            models.Index(fields=["-created_at"], name="tool_version_time"),
             GinIndex(
                 CALLED_THEN,
                 name="tool_version_called_tools",
                 fastupdate=False,
                 condition=models.Q(snapshot__kind=ToolKind.SEQUENCE.value),
-            )
+            ),
         ]
         triggers = [
             append_only("tool_version_immutable"),

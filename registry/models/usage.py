@@ -105,7 +105,8 @@ class ToolUsageDay(Measures):
         indexes = [
             models.Index(
                 fields=["agent_id", "day"],
-                name="tool_usage_day_agent",
+                include=["tool", "calls", "succeeded", "failed", "faults", "total_ms"],
+                name="tool_usage_day_of_agent",
                 condition=models.Q(agent_id__isnull=False),
             ),
             models.Index(

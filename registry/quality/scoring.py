@@ -42,7 +42,8 @@ MANY_PEOPLE = 31
 AGAIN_IN = timedelta(days=1)
 """When a score is worked out anew although nothing happened: what was seen grows old."""
 
-BATCH = 100
+BATCH = 10
+"""Tools that are scored in one transaction; what was seen of the most used takes 10 ms each."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,8 @@ from django.db import connection, transaction
 
 from registry.usage import sums
 
-BATCH = 5_000
-"""Calls that are added in one transaction."""
+BATCH = 2_000
+"""Calls that are added in one transaction, which takes less than a tenth of a second."""
 
 LOCK = 0x07F17
 """Advisory lock of whoever adds to the sums: two at once would wait for each other's rows."""
@@ -54,9 +54,8 @@ def _batch(size: int) -> int:
 
 def _statement(calls: str) -> str:
     """Return the statement that adds what the query `calls` returns, and counts it."""
-    steps = [sums.inserted(table) for table in sums.KEYS] + [sums.errors_inserted(), _DUE]
-    named = ",\n".join(f"step_{place} AS ({step})" for place, step in enumerate(steps))
-    return f"WITH calls AS MATERIALIZED ({calls}),\n{named}\nSELECT count(*) FROM calls"
+    tables = [sums.inserted(table) for table in sums.KEYS]
+    return sums.steps(calls, *tables, sums.errors_inserted(), _DUE)
 
 
 def usage_rebuild(*, told: Callable[[datetime, int], None] | None = None) -> int:

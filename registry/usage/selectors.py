@@ -82,6 +82,14 @@ def total(scope: Scope, period: Period) -> Summary:
     return found.get(True, Summary())
 
 
+def count(scope: Scope, period: Period) -> int:
+    """Return how many calls there were in a period."""
+    table = _table(scope, period, tools=False)
+    rows = _rows(table, scope, ("bucket",), measures=("calls",))
+    sql = f"SELECT coalesce(sum(calls), 0)::bigint FROM ({rows}) AS told"  # noqa: S608
+    return int(_asked(sql, scope, period)[0][0])
+
+
 def series(scope: Scope, period: Period) -> list[tuple[datetime, Summary]]:
     """Return the sum of each bucket of a period, oldest first; empty ones included."""
     found = {_aware(start): sums for start, sums in _grouped(scope, period, "bucket").items()}
@@ -184,8 +192,10 @@ def _rows(
     names = ", ".join((*keys, *measures))
     unsummed = f"""
         SELECT {names} FROM (
-            SELECT {_columns(keys, "created_at")}, {sums.measured()} FROM {source}
-            WHERE {where} AND created_at >= %(since)s AND created_at < %(until)s
+            SELECT {_columns(keys, "created_at")}, {sums.measured()} FROM (
+                SELECT *, {sums.PLACE} FROM {source}
+                WHERE {where} AND created_at >= %(since)s AND created_at < %(until)s
+            ) AS placed
             GROUP BY {", ".join(str(place) for place, _ in enumerate(keys, 1))}
         ) AS unsummed"""  # noqa: S608 - own words only
     if table == "invocation":

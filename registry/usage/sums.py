@@ -45,13 +45,17 @@ def fault_codes() -> tuple[str, ...]:
     return tuple(sorted(codes))
 
 
+PLACE = f"CASE WHEN {RAN} THEN width_bucket(duration_ms, ARRAY{list(BOUNDS)}) END AS place"
+"""SQL: in which bar of the histogram a call counts. `measured` asks for it in what it sums up, for
+to work it out once a call instead of once a bar is many times as quick."""
+
+
 def measured() -> str:
-    """Return the aggregates of `MEASURES` over rows of calls, in order; `%(faults)s` is used."""
-    bounds = f"ARRAY{list(BOUNDS)}"
-    buckets = ", ".join(
-        f"count(*) FILTER (WHERE {RAN} AND width_bucket(duration_ms, {bounds}) = {bucket})"
-        for bucket in range(BUCKETS)
-    )
+    """Return the aggregates of `MEASURES` over rows of calls with their `PLACE`, in order.
+
+    The parameter `%(faults)s` is used.
+    """
+    buckets = ", ".join(f"count(*) FILTER (WHERE place = {bucket})" for bucket in range(BUCKETS))
     failed = f"outcome = 'failed' AND NOT ({REFUSED})"
     return f"""
         count(*) AS calls, count(*) FILTER (WHERE outcome = 'succeeded') AS succeeded,
@@ -64,34 +68,45 @@ def measured() -> str:
         sum(cost) AS cost, max(created_at) AS last_at"""
 
 
+def gathered(table: str) -> str:
+    """Return the statement that inserts the sums of the CTE `calls` into a table that has none."""
+    keys = KEYS[table]
+    parts = ", ".join(_PARTS.get(key, key) for key in keys)
+    return f"""
+        INSERT INTO registry_{table} ({", ".join((*keys, *MEASURES))})
+        SELECT {parts}, {measured()} FROM calls GROUP BY {_positions(len(keys))}"""  # noqa: S608
+
+
 def inserted(table: str) -> str:
     """Return the statement that adds the calls of the CTE `calls` to a table of sums."""
     keys = KEYS[table]
     name = f"registry_{table}"
-    parts = ", ".join(_PARTS.get(key, key) for key in keys)
     added = ", ".join(f"{count} = {name}.{count} + excluded.{count}" for count in COUNTS)
-    return f"""
-        INSERT INTO {name} ({", ".join((*keys, *MEASURES))})
-        SELECT {parts}, {measured()} FROM calls GROUP BY {_positions(len(keys))}
+    return f"""{gathered(table)}
         ON CONFLICT ({", ".join(keys)}) DO UPDATE SET {added},
             durations = ARRAY(SELECT a + b
                 FROM unnest({name}.durations, excluded.durations) AS pair(a, b)),
             total_ms = {name}.total_ms + excluded.total_ms,
             cost = coalesce({name}.cost + excluded.cost, {name}.cost, excluded.cost),
-            last_at = greatest({name}.last_at, excluded.last_at)"""  # noqa: S608 - own names only
+            last_at = greatest({name}.last_at, excluded.last_at)"""  # noqa: S608
 
 
-def errors_inserted() -> str:
-    """Return the statement that adds the errors of the CTE `calls`, by tool and altogether."""
+def errors_gathered() -> str:
+    """Return the statement that inserts the errors of the CTE `calls`, by tool and altogether."""
     hour = _PARTS["hour"]
     return f"""
         INSERT INTO registry_errorusage (hour, code, tool_id, agent_id, calls, last_at)
         SELECT {hour}, error_code, tool_id, agent_id, count(*), max(created_at)
         FROM calls WHERE error_code <> ''
-        GROUP BY GROUPING SETS ((1, 2, tool_id, agent_id), (1, 2))
+        GROUP BY GROUPING SETS ((1, 2, tool_id, agent_id), (1, 2))"""  # noqa: S608
+
+
+def errors_inserted() -> str:
+    """Return the statement that adds the errors of the CTE `calls`, by tool and altogether."""
+    return f"""{errors_gathered()}
         ON CONFLICT (tool_id, hour, agent_id, code) DO UPDATE SET
             calls = registry_errorusage.calls + excluded.calls,
-            last_at = greatest(registry_errorusage.last_at, excluded.last_at)"""  # noqa: S608
+            last_at = greatest(registry_errorusage.last_at, excluded.last_at)"""
 
 
 def recorded(where: str) -> str:
@@ -101,6 +116,17 @@ def recorded(where: str) -> str:
         SELECT {columns}, {UNDECLARED.format(row="call")} AS undeclared
         FROM registry_invocation call
         WHERE caller <> 'health' AND {where}"""  # noqa: S608
+
+
+def steps(calls: str, *inserts: str) -> str:
+    """Return the statement that hands what the query `calls` returns to each of `inserts`.
+
+    They read it as the CTE `calls`; the answer is how many there are.
+    """
+    named = ",\n".join(f"step_{place} AS ({step})" for place, step in enumerate(inserts))
+    return f"""WITH taken AS MATERIALIZED ({calls}),
+        calls AS MATERIALIZED (SELECT *, {PLACE} FROM taken),
+        {named} SELECT count(*) FROM calls"""  # noqa: S608 - own names only
 
 
 def _positions(count: int) -> str:

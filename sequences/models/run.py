@@ -88,6 +88,7 @@ class Run(models.Model):
             ),
         ]
         indexes = [
+            models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
             models.Index(fields=["status", "created_at"], name="run_status_time"),

@@ -80,7 +80,7 @@ def test_an_agents_tools_are_linked_and_unlinked_with_a_search(
     sign_in("admin")
     page.goto("/agents/demo/")
     shoot(page, "agent")
-    page.get_by_placeholder("Filter tools").fill("hash_text")
+    page.get_by_placeholder("Search tools by name").press_sequentially("hash_text")
     page.get_by_role("checkbox", name=re.compile("hash_text")).check()
     page.get_by_role("button", name="Save tools").click()
     expect(page.get_by_text("The agent's tools are saved.")).to_be_visible()

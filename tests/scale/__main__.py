@@ -1,9 +1,11 @@
-"""`OUTFITTER_VAR=… python -m tests.scale`: how long each page keeps a filled database busy.
+"""`OUTFITTER_VAR=… python -m tests.scale [PART]`: how long each page keeps a filled database busy.
 
 Run it against a database that `manage.py seed_scale` filled; pages beyond the limit come first.
+With PART only pages whose address has it.
 """
 
 import os
+import sys
 
 import django
 
@@ -20,15 +22,23 @@ def main() -> None:
     from django.conf import settings
 
     settings.ALLOWED_HOSTS = ["testserver"]
-    from tests.scale.pages import asked_by, people, visits
+    from tests.scale.pages import asked_by, changelists, narrowed, people, visits
 
     users = people()
+    lists = [
+        path
+        for changelist in changelists()
+        for path in (changelist, *narrowed(users["governor"], changelist))
+    ]
     found = []
-    for who, path in visits():
+    wanted = sys.argv[1] if len(sys.argv) > 1 else ""
+    for who, path in (*visits(), *(("governor", path) for path in lists)):
+        if wanted not in path:
+            continue
         try:
             asked = asked_by(users[who], path)
-        except AssertionError as error:
-            print(error)  # noqa: T201
+        except Exception as error:
+            print(who, path, type(error).__name__, error)  # noqa: T201
             continue
         found.append((sum(one.milliseconds for one in asked), who, path, asked))
     for total, who, path, asked in sorted(found, key=lambda item: -item[0]):

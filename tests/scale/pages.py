@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import html
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import md5
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 
 def made(what: str, number: int) -> UUID:
@@ -21,42 +26,131 @@ def made(what: str, number: int) -> UUID:
 
 
 TOOL, SEQUENCE, PACKAGE = made("tool", 23), made("tool", 100), made("package", 2)
+POPULAR, LOVED = made("tool", 2), made("tool", 38)
+"""The tool that most callers call, and the one that one agent calls most."""
+
 AGENT = "scale-2"
-TALK = made("conversation", 1)
+"""A tenth of all conversations are with it."""
+
+TALK, RUN, LOOK = made("conversation", 1), made("run", 2), made("look", 1)
+EXPERIMENT = made("experiment", 2)
+PROPOSAL, DECIDED = made("proposal", 8), made("decided", 1)
 
 OWNER = "scale-3"
-"""Owns the agent `AGENT`."""
+"""Owns the agent `AGENT` and has made a tenth of the other calls."""
+
+PERIODS = ("24h", "7d", "30d", "90d")
+
+USAGE = (
+    *(f"/usage/?period={period}" for period in PERIODS),
+    *(f"/tools/{POPULAR}/usage/?period={period}" for period in PERIODS),
+    *(f"/tools/{TOOL}/usage/?period={period}" for period in PERIODS),
+    f"/tools/{POPULAR}/usage/?period=90d&format=csv",
+    "/usage/?period=90d&format=csv",
+)
+
+CALLS = (
+    "",
+    *("tool=scale_tool_23", "tool=scale_tool_2", "tool=scale_tool_23&version=1"),
+    *("agent=scale-2", "user=me", "user=scale-3", "caller=rest", "caller=health"),
+    *("outcome=failed", "outcome=succeeded", "error=tool_timeout", "error=never_seen"),
+    *("decision=limited", "decision=denied", "decision=allowed", "since=2020-01-01"),
+    *("until=2030-01-01", "until=2020-01-01", "tool=scale_tool_2&outcome=failed"),
+    *("tool=scale_tool_2&caller=chat", "agent=scale-2&outcome=failed&decision=limited"),
+    *("caller=rest&outcome=failed", "agent=scale-2&caller=rest", "user=scale-3&decision=denied"),
+    *("user=scale-3&error=never_seen", "tool=scale_tool_77777&agent=scale-2"),
+    *("caller=chat&decision=denied", "caller=rest&error=upstream_unavailable"),
+)
+"""Queries of the list of calls: each filter alone, and pairs that may have few rows or none."""
+
+EVENTS = (
+    "",
+    *(f"object={TOOL}", "actor=scale-3", "model=registry.tool", "model=registry.retentionpolicy"),
+    *("operation=delete", "operation=insert", "source=rest", "source=command", "source=worker"),
+    *("request=abcdef", "q=scale_tool", "q=never-seen", "since=2020-01-01", "until=2020-01-01"),
+    *("model=agents.agenttool&operation=insert", "actor=scale-3&source=admin"),
+    *("actor=scale-3&model=registry.proposal", "operation=delete&source=command"),
+)
 
 PAGES = (
     "/",
     *("/tools/", "/tools/?page=900", "/tools/?kind=api", "/tools/?category=web&health=broken"),
-    *("/tools/?health=needs_key", "/tools/?owner=me", "/tools/?q=extract+invoices"),
-    *(f"/tools/{TOOL}/", f"/tools/{SEQUENCE}/", f"/agents/using/{TOOL}/"),
-    *("/packages/", "/packages/?page=50", f"/packages/{PACKAGE}/"),
-    *("/agents/", f"/agents/{AGENT}/", f"/agents/{AGENT}/tools/"),
-    f"/agents/{AGENT}/experiments/",
-    *("/sequences/", "/runs/", f"/chat/{TALK}/", "/chat/"),
+    *("/tools/?health=needs_key", "/tools/?health=unknown", "/tools/?health=import_broken"),
+    *("/tools/?owner=me", "/tools/?q=extract+invoices", "/tools/?owner=scale-5"),
+    *("/tools/?visibility=private", "/tools/?visibility=team", "/tools/?sort=quality"),
+    *("/tools/?sort=quality&category=web", "/tools/?sort=quality&kind=sequence&health=healthy"),
+    *(f"/tools/{TOOL}/", f"/tools/{SEQUENCE}/", f"/tools/{POPULAR}/", f"/agents/using/{TOOL}/"),
+    *(f"/tools/{TOOL}/versions/", f"/tools/{TOOL}/versions/1/diff/40/", f"/tools/{TOOL}/impact/"),
+    *(f"/tools/{POPULAR}/impact/", "/packages/", "/packages/?page=20", f"/packages/{PACKAGE}/"),
+    *(f"/packages/{PACKAGE}/impact/",),
+    *("/agents/", f"/agents/{AGENT}/", f"/agents/{AGENT}/tools/", f"/agents/{AGENT}/edit/"),
+    *(f"/agents/{AGENT}/tools/?q=invoices", f"/agents/{AGENT}/tools/{LOVED}/"),
+    *(f"/agents/{AGENT}/usage/?period={period}" for period in PERIODS),
+    f"/agents/{AGENT}/usage/?period=90d&format=csv",
+    *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
+    *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
+    *("/sequences/", "/sequences/new", "/runs/", f"/runs/{RUN}/", f"/chat/{TALK}/", "/chat/"),
+    *USAGE,
+    *(f"/invocations/?{query}" for query in CALLS if "user=" not in query),
+    "/invocations/export/?format=csv",
     *("/api/v1/tools/", "/api/v1/tools/?kind=api&category=web", "/api/v1/tools/search/?q=invoices"),
-    *(f"/api/v1/tools/{TOOL}/versions/", "/api/v1/packages/", "/api/v1/agents/"),
-    *(f"/api/v1/agents/{AGENT}/usage/", "/api/v1/conversations/", "/api/v1/runs/"),
+    *("/api/v1/tools/?sort=quality", "/api/v1/tools/?q=extract", "/api/v1/tools/?health=broken"),
+    *(f"/api/v1/tools/{TOOL}/versions/", f"/api/v1/tools/{POPULAR}/usage/"),
+    *(f"/api/v1/tools/{TOOL}/impact/", "/api/v1/packages/", "/api/v1/agents/"),
+    *(f"/api/v1/agents/{AGENT}/usage/", f"/api/v1/agents/{AGENT}/tools/"),
+    *("/api/v1/conversations/", "/api/v1/runs/", f"/api/v1/agents/{AGENT}/experiments/"),
+    f"/api/v1/agents/{AGENT}/experiments/{EXPERIMENT}/",
+    *("/api/v1/invocations/", "/api/v1/invocations/?outcome=failed"),
+    *("/api/v1/proposals/", "/api/v1/proposals/?state=approved"),
 )
 
 GOVERNED = (
-    *("/admin/", "/admin/registry/package/", "/admin/registry/package/?review_status=candidate"),
-    *("/admin/registry/package/?q=package-77", f"/admin/registry/package/{PACKAGE}/change/"),
-    *(
-        "/admin/registry/tool/",
-        "/admin/registry/tool/?kind=api",
-        "/admin/registry/tool/?q=invoices",
-    ),
-    *("/admin/registry/tool/?health=execution_broken", f"/admin/registry/tool/{TOOL}/change/"),
-    *("/admin/registry/toolversion/", "/admin/registry/invocation/"),
-    *("/admin/registry/invocation/?outcome=failed", "/admin/registry/invocation/?caller=rest"),
-    *("/admin/registry/importjob/", "/packages/", "/tools/"),
+    *("/", "/tools/", "/tools/?sort=quality", "/packages/", "/packages/sync/", "/metrics"),
+    f"/packages/sync/runs/{LOOK}/",
+    *("/tools/?health=broken&owner=scale-3", f"/tools/{TOOL}/", f"/tools/{POPULAR}/"),
+    *USAGE,
+    *("/usage/?period=24h&of=mine", "/usage/?period=90d&of=mine"),
+    *(f"/invocations/?{query}" for query in CALLS),
+    *("/invocations/export/?format=csv", "/invocations/export/?format=json&outcome=failed"),
+    *(f"/audit/?{query}" for query in EVENTS),
+    "/audit/export/?format=csv",
+    *("/api/v1/invocations/?caller=rest", "/api/v1/invocations/?error=tool_timeout"),
+    *("/api/v1/audit/?operation=delete", f"/api/v1/audit/?object={TOOL}"),
+    *("/api/v1/proposals/", "/api/v1/proposals/?state=rejected", f"/api/v1/proposals/{PROPOSAL}/"),
+    "/admin/",
+    *(f"/admin/registry/package/{PACKAGE}/change/", f"/admin/registry/tool/{TOOL}/change/"),
+    *(f"/admin/registry/tool/{POPULAR}/change/", f"/admin/agents/agent/{made('agent', 2)}/change/"),
+    *(f"/admin/registry/proposal/{PROPOSAL}/change/",),
+    f"/admin/registry/proposal/{DECIDED}/change/",
 )
 
 
+def changelists() -> list[str]:
+    """Return the address of each list of the admin."""
+    return sorted(
+        reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
+        for model in admin.site._registry
+    )
+
+
+def narrowed(user: User, path: str) -> list[str]:
+    """Return the addresses that a list of the admin offers: its filters, orders and a search."""
+    client = Client()
+    client.force_login(user)
+    links = re.findall(r'href="(\?[^"]+)"', client.get(path).content.decode())
+    searches = ["?q=scale_tool_77", "?q=invoices", "?q=never-seen"]
+    return [path + html.unescape(link) for link in dict.fromkeys([*links, *searches])]
+
+
 FINE = {200, 302}
+MOST_PARTS = 2_500
+"""Pieces of a download that are waited for; a batch has a thousand rows."""
+
+READS = re.compile(r"\s*(SELECT|WITH|\()", re.IGNORECASE)
+WORKS = re.compile(r"\s*(SELECT|WITH|\(|INSERT|UPDATE|DELETE)", re.IGNORECASE)
+TOLD_CHANGE = re.compile(r"^SELECT set_config\('outfitter\.change', '(?:[^']|'')*', true\);\s*")
+"""What stands before a statement that might write: who asked for it."""
+
 MOST_TRIES = 60
 
 
@@ -86,7 +180,10 @@ def visits() -> Iterator[tuple[str, str]]:
 
 
 def asked_by(user: User, path: str) -> list[Asked]:
-    """Open a page and return what it asked the database, each query looked at by EXPLAIN."""
+    """Open a page and return what it asked the database, each query looked at by EXPLAIN.
+
+    Of a download only the first batches are taken.
+    """
     client = Client()
     client.force_login(user)
     for _ in range(MOST_TRIES):  # what a process asks once; its first searches read all tools
@@ -95,15 +192,32 @@ def asked_by(user: User, path: str) -> list[Asked]:
     with CaptureQueriesContext(connection) as captured:
         answer = client.get(path)
         if answer.streaming:
-            b"".join(answer)
+            for _ in islice(answer, MOST_PARTS):
+                pass
     assert answer.status_code in FINE, f"{path} answered {answer.status_code}"
-    return [explained(query["sql"]) for query in captured if query["sql"].startswith("SELECT")]
+    return [explained(query["sql"]) for query in captured if READS.match(query["sql"])]
+
+
+def asked_by_job(job: Callable[[], object]) -> list[Asked]:
+    """Do a job and take it back; then do each of its statements again with EXPLAIN, and take
+    that back as well."""
+    with CaptureQueriesContext(connection) as captured, transaction.atomic():
+        job()
+        transaction.set_rollback(True)
+    asked = []
+    with transaction.atomic():
+        for query in captured:
+            if WORKS.match(query["sql"]):
+                asked.append(explained(query["sql"]))
+        transaction.set_rollback(True)
+    return asked
 
 
 def explained(sql: str) -> Asked:
     """Let the database tell how it carries a query out."""
+    sql = TOLD_CHANGE.sub("", sql)
     with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
+        cursor.execute(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {sql}")
         told = cursor.fetchone()[0]
     (plan,) = json.loads(told) if isinstance(told, str) else told
     nodes = list(_nodes(plan["Plan"]))

@@ -76,7 +76,7 @@ def test_from_its_day_on_it_is_neither_found_nor_offered_and_still_runs(
 
     assert found(user, "shout a text loudly")["old_shout"].startswith("Deprecated since")
     assert "old_shout" not in client_of(user).get("/tools/", {"q": "shout"}).content.decode()
-    assert [choice.tool.wire_name for choice in tool_choices(other)] == ["new_shout"]
+    assert [choice.tool.wire_name for choice in tool_choices(other).rows] == ["new_shout"]
     assert ("old_shout", old.title) not in tools_offered(user, None)
     spec = linked_toolset(agent, user)["old_shout"]
     assert "use new_shout instead" in spec.told

@@ -1,0 +1,46 @@
+"""What beat and the workers do over and over: of each job one batch, as it is done at scale."""
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.db import connection
+from django.utils import timezone
+
+from registry.audit import retention
+from registry.importing import schedule
+from registry.importing.sync import feeds
+from registry.models import RetentionPolicy
+from registry.models.retention_policy import Records
+from registry.quality.scoring import quality_refresh
+from registry.usage import sums
+from registry.usage.rolling import BATCH, usage_roll_up
+
+KEEP_DAYS = 179
+"""Of the 180 days that are filled, so that a retention finds about a day of rows to delete."""
+
+
+def _roll_up() -> None:
+    waiting = sums.recorded("created_at > now() - interval '1 hour'")
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "INSERT INTO registry_usagepending (created_at, tool_id, agent_id, user_id, caller, "
+            f"outcome, phase, error_code, decision, duration_ms, cost, undeclared) {waiting} "
+            f"LIMIT {BATCH}"
+        )
+    usage_roll_up(most=BATCH)
+
+
+def _retain(records: Records) -> Callable[[], object]:
+    table = retention._TABLES[records]
+    before = timezone.now() - timedelta(days=KEEP_DAYS)
+    return lambda: retention._delete_batch(table, before)
+
+
+JOBS: dict[str, Callable[[], object]] = {
+    "roll_up_usage": _roll_up,
+    "score_tools": quality_refresh,
+    "check_tool_health: lease": lambda: schedule.lease_due(10),
+    "sync_packages: lease": feeds.feed_lease,
+    "clear_records: policies": lambda: list(RetentionPolicy.objects.all()),
+    **{f"clear_records: {records}": _retain(records) for records in Records},
+}
