@@ -212,7 +212,8 @@ def _check(response: httpx.Response, base: str, what: str) -> None:
     raise ServiceError("registry_unreachable", message, "Try again later.")
 
 
-async def _bounded(response: httpx.Response, base: str, most: int = MAX_ANSWER_BYTES) -> bytes:
+async def _bounded(response: httpx.Response, base: str, most: int | None = None) -> bytes:
+    most = MAX_ANSWER_BYTES if most is None else most
     body = bytearray()
     async for part in response.aiter_bytes():
         body += part

@@ -39,7 +39,7 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 UNGOVERNED = {
-    Package: {"id", "downloads", "created_at", "updated_at"},
+    Package: {"id", "downloads", "deprecations", "created_at", "updated_at"},
     Tool: {
         *("id", "quality", "import_health", "execution_health", "health_error"),
         *("last_health_check_at", "created_at", "updated_at"),

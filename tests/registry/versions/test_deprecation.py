@@ -81,7 +81,7 @@ def test_from_its_day_on_it_is_neither_found_nor_offered_and_still_runs(
     spec = linked_toolset(agent, user)["old_shout"]
     assert "use new_shout instead" in spec.told
     assert "Ignore" not in spec.told
-    assert tools_chosen(user, ["old_shout"])["old_shout"].notice == spec.notice
+    assert tools_chosen(user, [("old_shout", "")])["old_shout"].notice == spec.notice
     assert tool_link(agent, old.pk).tool_id == old.pk
     with pytest.raises(InvalidInput, match=r"old_shout is not linked any more\. Deprecated since"):
         tool_link(other, old.pk)
