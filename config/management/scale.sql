@@ -31,10 +31,10 @@ SELECT 'scale-' || i, '!', '', '', '', false, true, false, now() FROM generate_s
 -- step: packages
 INSERT INTO registry_package (id, ecosystem, name, version, integrity, artifact, description,
     category, env, settings, allowed_hosts, frameworks, tier, downloads, manifest, findings,
-    review_status, stopped_reason, added_by_id, created_at, updated_at)
+    deprecations, review_status, stopped_reason, added_by_id, created_at, updated_at)
 SELECT md5('package' || i)::uuid, 'npm', '@scale/package-' || i, '1.' || i %% 9 || '.0', '', '',
     'Tools that ' || pg_temp.words(i), (ARRAY['text','data','web','finance','images','other'])[1 + i %% 6],
-    '[]', '{}', '{}', '{}', 'minimal', (random() * 1000000)::int, '{}', '[]',
+    '[]', '{}', '{}', '{}', 'minimal', (random() * 1000000)::int, '{}', '[]', '{}',
     (ARRAY['approved','approved','approved','approved','approved','approved','approved','candidate',
     'rejected','quarantined'])[1 + i %% 10], '', p.id, now() - i * interval '1 minute',
     now() - i * interval '30 seconds'
@@ -42,8 +42,8 @@ FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.u
 
 -- step: tools
 INSERT INTO registry_tool (id, package_id, kind, export_name, wire_name, title, description,
-    category, input_schema, output_schema, ai_agent, required_scopes, raw_string_args, definition,
-    timeout_seconds, version, quality, owner_id, team_id, visibility, review_status,
+    category, input_schema, output_schema, ai_agent, required_scopes, raw_string_args,
+    scopes_added, scopes_dropped, timeout_governed, definition, timeout_seconds, version, quality, owner_id, team_id, visibility, review_status,
     unreviewed_versions, blocked_versions, deprecation_note, stopped_reason, import_health, execution_health,
     created_at, updated_at)
 SELECT md5('tool' || i)::uuid,
@@ -56,6 +56,7 @@ SELECT md5('tool' || i)::uuid,
         "text": {"type": "string", "description": "What to work on."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100}}}', NULL, '{}',
     '{}', '{}',
+    '{}', '{}', false,
     CASE WHEN i %% 100 < %(sequences)s THEN jsonb_build_object('format', 1, 'steps',
         jsonb_build_array(jsonb_build_object('stepNumber', 1, 'toolToRunId',
         md5('tool' || (1 + (i * 7 + 50) %% %(tools)s))::uuid, 'toolVersion', NULL, 'inputMapping',

@@ -63,25 +63,28 @@ def state_of(import_health: str, execution_health: str) -> HealthState:
     return HealthState.HEALTHY if healthy else HealthState.UNKNOWN
 
 
+FINE = _LOADS & Q(execution_health__in=(ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN))
+"""The condition that nobody has to look after a tool; an index has those that are not so."""
+
+
 def in_state(state: str) -> Q:
     """Return the condition that a tool is in a state; the counterpart of `state_of`.
 
     `broken` stands for both broken states, `unwell` for all but the last two. No tool is in a
     state that does not exist.
     """
-    fine = _LOADS & Q(execution_health__in=(ExecutionHealth.HEALTHY, ExecutionHealth.UNKNOWN))
     seen_well = Q(import_health=Health.HEALTHY) | Q(execution_health=ExecutionHealth.HEALTHY)
     match state:
         case "unwell":
-            return ~fine
+            return ~FINE
         case Health.BROKEN:
             return in_state(HealthState.IMPORT_BROKEN) | in_state(HealthState.EXECUTION_BROKEN)
         case HealthState.IMPORT_BROKEN:
             return Q(import_health=Health.BROKEN)
         case HealthState.HEALTHY:
-            return fine & seen_well
+            return FINE & seen_well
         case HealthState.UNKNOWN:
-            return fine & ~seen_well
+            return FINE & ~seen_well
         case _ if state in _EXECUTION_OF_STATE:
             return _LOADS & Q(execution_health=_EXECUTION_OF_STATE[HealthState(state)])
     return Q(pk=None)

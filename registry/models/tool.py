@@ -11,7 +11,7 @@ from django.contrib.postgres.search import SearchVector
 from django.db import models
 
 from registry.models.audit_triggers import audited
-from registry.models.health import ExecutionHealth, Fares, Health, HealthState, in_state
+from registry.models.health import FINE, ExecutionHealth, Fares, Health, HealthState, in_state
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
 from registry.models.triggers import keeps_health_history, notify_change, notify_stop
@@ -278,6 +278,12 @@ class Tool(Fares, Stoppable):
                 fields=["import_health"],
                 name="tool_import_health",
                 condition=~models.Q(import_health=Health.HEALTHY),
+            ),
+            models.Index(fields=["id"], name="tool_unwell", condition=~FINE),
+            models.Index(
+                fields=["wire_name", "id"],
+                name="tool_gone",
+                condition=models.Q(deleted_at__isnull=False),
             ),
             GinIndex(
                 CALLED_TOOLS,
