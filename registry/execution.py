@@ -11,6 +11,8 @@ from decimal import Decimal
 from threading import Event
 from uuid import UUID, uuid4
 
+from django.db.models import JSONField, Value
+
 from config.lib.jsontext import shortened, size_of, storable
 from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
@@ -325,6 +327,13 @@ def _told(
     return error, details
 
 
+def _recorded_arguments(arguments: JsonValue, masker: Masker) -> JsonValue | Value:
+    """Return what a row keeps of the arguments; null is a value too, and not their absence."""
+    if arguments is None:
+        return Value(None, JSONField())
+    return shortened(masker.value(storable(arguments)), LARGEST_RECORD)
+
+
 def _recorded(output: JsonValue) -> JsonValue:
     """Return what a row keeps: of pictures and sounds that are too large for it, words."""
     whole = size_of(output) <= LARGEST_RECORD
@@ -356,7 +365,7 @@ def _record(
         phase=error.phase if error else "execute",
         error_code=error.code if error else "",
         error=error.as_dict() if error else None,
-        arguments=shortened(masker.value(storable(arguments)), LARGEST_RECORD),
+        arguments=_recorded_arguments(arguments, masker),
         output=_recorded(output),
         duration_ms=duration_ms,
         decision=_decision(error),

@@ -19,6 +19,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Literal
 
+from config.lib.jsontext import clean_text
 from config.lib.types import JsonObject
 
 SETTING = "outfitter.change"
@@ -95,6 +96,7 @@ def changing(**facts: Any) -> Iterator[Change]:
 
     An empty `reason` leaves the one that stands.
     """
+    facts["reason"] = clean_text(facts.get("reason", ""))  # what PostgreSQL cannot hold goes
     known = {key: value for key, value in facts.items() if value != ""}
     change = replace(_current.get() or Change(request_id=str(uuid4())), **known)
     token = _current.set(change)

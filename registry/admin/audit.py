@@ -33,7 +33,7 @@ class ModelFilter(admin.SimpleListFilter):
 
 
 @admin.register(AuditEvent)
-class AuditEventAdmin(LongList, ReadOnly, admin.ModelAdmin[AuditEvent]):
+class AuditEventAdmin(ReadOnly, LongList, admin.ModelAdmin[AuditEvent]):
     """The page /audit/ has the filters; here an event stands as it is stored."""
 
     list_display = ("at", "actor_name", "source", "operation", "model", "object_label", "reason")

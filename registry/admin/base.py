@@ -30,7 +30,9 @@ class OnlyFiltered:
 
     def lookup_allowed(self, lookup: str, value: Any, request: HttpRequest) -> bool:
         """Say whether an address may narrow the list so."""
-        return lookup.split("__", maxsplit=1)[0] in cast(Any, self).list_filter
+        filters = cast(Any, self).list_filter
+        known = {getattr(each, "parameter_name", each) for each in filters}
+        return lookup.split("__", maxsplit=1)[0] in known
 
 
 class ReadOnly(OnlyFiltered):

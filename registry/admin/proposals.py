@@ -72,7 +72,7 @@ class DecisionForm(ReasonForm):
 
 
 @admin.register(Proposal)
-class ProposalAdmin(LongList, ReadOnly, DecidesInBulk):
+class ProposalAdmin(ReadOnly, LongList, DecidesInBulk):
     list_display = (
         "subject",
         "cause",

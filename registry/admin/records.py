@@ -23,7 +23,7 @@ def tools_called(words: str) -> QuerySet[Tool]:
 
 
 @admin.register(ToolVersion)
-class ToolVersionAdmin(LongList, ReadOnly, admin.ModelAdmin[ToolVersion]):
+class ToolVersionAdmin(ReadOnly, LongList, admin.ModelAdmin[ToolVersion]):
     list_display = ("tool", "number", "reason", "author", "created_at")
     list_select_related = ("tool", "author")
     search_fields = ("tool__wire_name",)
@@ -54,7 +54,7 @@ class DecisionFilter(admin.SimpleListFilter):
 
 
 @admin.register(Invocation)
-class InvocationAdmin(LongList, ReadOnly, admin.ModelAdmin[Invocation]):
+class InvocationAdmin(ReadOnly, LongList, admin.ModelAdmin[Invocation]):
     list_display = ("created_at", "tool", "user", "caller", "outcome", "decision", "duration_ms")
     list_filter = ("outcome", "caller", DecisionFilter)
     list_select_related = ("tool", "user")
@@ -86,7 +86,7 @@ class InvocationAdmin(LongList, ReadOnly, admin.ModelAdmin[Invocation]):
 
 
 @admin.register(ImportJob)
-class ImportJobAdmin(LongList, ReadOnly, admin.ModelAdmin[ImportJob]):
+class ImportJobAdmin(ReadOnly, LongList, admin.ModelAdmin[ImportJob]):
     list_display = ("name", "version", "status", "stage", "requested_by", "created_at")
     list_filter = ("status", "ecosystem")
     list_select_related = ("requested_by",)

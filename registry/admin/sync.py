@@ -56,7 +56,7 @@ class SyncFeedAdmin(admin.ModelAdmin[SyncFeed]):
 
 
 @admin.register(SyncRun)
-class SyncRunAdmin(LongList, ReadOnly, admin.ModelAdmin[SyncRun]):
+class SyncRunAdmin(ReadOnly, LongList, admin.ModelAdmin[SyncRun]):
     list_display = ("started_at", "feed", "found", "new", "changed", "failed", "finished_at")
     list_filter = ("feed",)
     list_select_related = ("feed",)

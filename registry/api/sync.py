@@ -48,9 +48,9 @@ class SyncFeedView(APIView):
     @extend_schema(request=SyncFeedPatchSerializer, responses=SyncFeedSerializer)
     def patch(self, request: SignedInApiRequest, feed_id: UUID) -> Response:
         """Turn a feed on or off, or change how often and how much it looks; governors only."""
-        feed = feed_for(request.user, feed_id)
         body = SyncFeedPatchSerializer(data=request.data)
         body.is_valid(raise_exception=True)
+        feed = feed_for(request.user, feed_id)
         return _told(feed_change(feed, body.validated_data, by=request.user))
 
 

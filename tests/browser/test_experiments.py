@@ -70,7 +70,7 @@ def test_an_owner_draws_up_an_experiment_and_starts_it(
     page.goto(f"/agents/{agent.slug}/")
     page.get_by_role("link", name="Experiments").click()
     page.get_by_role("link", name="New experiment").click()
-    page.get_by_label("Name").fill("Only the search")
+    page.get_by_label("Name", exact=True).fill("Only the search")
     page.get_by_role("checkbox", name="read_notes").uncheck()
     page.get_by_role("checkbox", name="web_search").check()
     shoot(page, "experiment-new")
