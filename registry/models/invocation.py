@@ -84,6 +84,16 @@ class Invocation(models.Model):
             models.Index(fields=["user", "-created_at"], name="invocation_user_time"),
             models.Index(fields=["agent_id", "-created_at"], name="invocation_agent_time"),
             models.Index(fields=["-created_at"], name="invocation_time"),
+            models.Index(
+                fields=["agent_id", "caller", "-created_at"],
+                name="invocation_agent_caller",
+                condition=models.Q(agent_id__isnull=False),
+            ),
+            models.Index(
+                fields=["error_code", "caller", "-created_at"],
+                name="invocation_error_caller",
+                condition=~models.Q(error_code=""),
+            ),
             models.Index(fields=["caller", "-created_at"], name="invocation_caller_time"),
             models.Index(
                 fields=["error_code", "-created_at"],
