@@ -14,9 +14,9 @@ from agents.experiments import (
     ToolsetPlan,
     present_toolset,
 )
+from agents.forms import ids_of
 from agents.models import Agent
 from agents.models.agent import DiscoveryMode
-from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject
 
 
@@ -60,7 +60,7 @@ class ExperimentForm(forms.Form):
         """Return the ids of the tools ticked for B; those of A in a form not yet sent."""
         if self._sent is None:
             return set(present_toolset(self.agent).tools)
-        return set(_ids(self._sent.getlist("tools")))
+        return set(ids_of(self._sent.getlist("tools")))
 
     def plan(self) -> JsonObject:
         """Return what `experiment_create` takes. A tool of both arms keeps the version of A."""
@@ -69,12 +69,3 @@ class ExperimentForm(forms.Form):
         tools = {tool: present.tools.get(tool) for tool in self.chosen()}
         b = ToolsetPlan(tools=tools, discovery_mode=fields.pop("discovery_mode"))
         return {**fields, "a": present, "b": b}
-
-
-def _ids(values: list[str]) -> list[UUID]:
-    try:
-        return [UUID(value) for value in values]
-    except ValueError:
-        raise InvalidInput(
-            "One of the chosen tools is not a tool.", "Reload the page and choose again."
-        ) from None

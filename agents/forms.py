@@ -1,6 +1,7 @@
 """What people fill in about agents, credentials and tokens."""
 
 from typing import Any
+from uuid import UUID
 
 from django import forms
 from django.contrib.auth.models import User
@@ -9,7 +10,18 @@ from agents.models import Agent
 from agents.models.agent import AgentVisibility
 from agents.selectors import agents_owned_by
 from agents.tokens import SCOPES
+from config.lib.errors import InvalidInput
 from registry.roles import teams_of
+
+
+def ids_of(values: list[str]) -> list[UUID]:
+    """Read the ids of ticked tools; raise InvalidInput."""
+    try:
+        return [UUID(value) for value in values]
+    except ValueError:
+        raise InvalidInput(
+            "One of the chosen tools is not a tool.", "Reload the page and choose again."
+        ) from None
 
 
 class ScopesField(forms.CharField):

@@ -51,8 +51,6 @@ class ToolError(DomainError):
     phase: Phase = "execute"
     actor: ClassVar[Actor] = "operator"
     health: ClassVar[Fault] = Fault.NONE
-    decision: ClassVar[str] = "allowed"
-    """What the call's record says of whether it was let through; see `Decision`."""
 
     def __init__(
         self,
@@ -129,7 +127,6 @@ class PermissionRefused(ToolError):
     """The caller may not use this tool."""
 
     code = "permission_refused"
-    decision = "refused"
     health = Fault.NONE
     status = HTTPStatus.FORBIDDEN
     phase = "permission"
@@ -169,7 +166,6 @@ class ApprovalDenied(ToolError):
     """The agent's settings deny this tool."""
 
     code = "approval_denied"
-    decision = "denied"
     health = Fault.NONE
     status = HTTPStatus.FORBIDDEN
     phase = "approval"

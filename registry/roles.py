@@ -103,12 +103,6 @@ def teams_of(user: User) -> QuerySet[Group]:
     return user.groups.exclude(name__in=[role.value for role in Role]).order_by("name", "pk")
 
 
-def role_of(user: User) -> Role | None:
-    """Return the role that a person has, or None."""
-    names = set(user.groups.values_list("name", flat=True))
-    return next((role for role in Role if role.value in names), None)
-
-
 @transaction.atomic
 def role_give(user: User, role: Role, *, by: User | None = None, reason: str = "") -> None:
     """Give a person this role in place of the one they have.

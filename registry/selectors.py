@@ -134,6 +134,14 @@ def tool_governed_by(user: User, tool_id: UUID) -> Tool:
     return tool
 
 
+def package_governed_by(user: User, package_id: UUID) -> Package:
+    """Return a package to a governor; raise NotAllowed, or NotFound where it is hidden."""
+    package = package_visible_to(user, package_id)
+    if not user.has_perm("registry.change_package"):
+        raise NotAllowed("Only a governor stops a package.", "Ask a governor.")
+    return package
+
+
 def reads_packages(user: User) -> bool:
     """Tell whether a person sees all packages and imports, whatever their review says."""
     return user.has_perm("registry.view_package") or user.has_perm("registry.change_package")

@@ -6,7 +6,7 @@ button of the form, which is sent but not carried out.
 
 from uuid import UUID
 
-from config.lib.errors import InvalidInput
+from agents.forms import ids_of
 from config.lib.http import SignedInRequest
 from config.lib.jsontext import clean_text
 
@@ -24,13 +24,3 @@ def search_of(request: SignedInRequest) -> tuple[str, list[UUID] | None]:
     if "q" not in sent:
         return "", None
     return clean_text(sent["q"]).strip()[:LONGEST_SEARCH], ids_of(sent.getlist("tools"))
-
-
-def ids_of(values: list[str]) -> list[UUID]:
-    """Read the ids of ticked tools; raise InvalidInput."""
-    try:
-        return [UUID(value) for value in values]
-    except ValueError:
-        raise InvalidInput(
-            "One of the chosen tools is not a tool.", "Reload the page and choose again."
-        ) from None

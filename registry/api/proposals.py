@@ -1,5 +1,6 @@
 """`/api/v1/proposals/…`: what waits for review, and the decisions on it."""
 
+from collections.abc import Callable
 from uuid import UUID
 
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -75,10 +76,7 @@ class ProposalApproveView(APIView):
     @idempotent
     def post(self, request: SignedInApiRequest, proposal_id: UUID) -> Response:
         """Make what is proposed the live one; for reviewers."""
-        proposal = proposal_visible_to(request.user, proposal_id)
-        body = ApprovalSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        return _decided(proposal_approve(proposal, by=request.user, **body.validated_data))
+        return _decided(request, proposal_id, proposal_approve, ApprovalSerializer)
 
 
 class ProposalRejectView(APIView):
@@ -90,10 +88,7 @@ class ProposalRejectView(APIView):
     @idempotent
     def post(self, request: SignedInApiRequest, proposal_id: UUID) -> Response:
         """Refuse what is proposed; what is live stays; for reviewers."""
-        proposal = proposal_visible_to(request.user, proposal_id)
-        body = DecisionSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        return _decided(proposal_reject(proposal, by=request.user, **body.validated_data))
+        return _decided(request, proposal_id, proposal_reject, DecisionSerializer)
 
 
 class ProposalQuarantineView(APIView):
@@ -105,11 +100,18 @@ class ProposalQuarantineView(APIView):
     @idempotent
     def post(self, request: SignedInApiRequest, proposal_id: UUID) -> Response:
         """Refuse what is proposed as dangerous; what is live stays; for reviewers."""
-        proposal = proposal_visible_to(request.user, proposal_id)
-        body = DecisionSerializer(data=request.data)
-        body.is_valid(raise_exception=True)
-        return _decided(proposal_quarantine(proposal, by=request.user, **body.validated_data))
+        return _decided(request, proposal_id, proposal_quarantine, DecisionSerializer)
 
 
-def _decided(proposal: Proposal) -> Response:
-    return Response(ProposalDetailSerializer(proposal).data)
+def _decided(
+    request: SignedInApiRequest,
+    proposal_id: UUID,
+    decide: Callable[..., Proposal],
+    shape: type[DecisionSerializer],
+) -> Response:
+    """Decide on a proposal with what the body says, and tell how it stands then."""
+    proposal = proposal_visible_to(request.user, proposal_id)
+    body = shape(data=request.data)
+    body.is_valid(raise_exception=True)
+    decided = decide(proposal, by=request.user, **body.validated_data)
+    return Response(ProposalDetailSerializer(decided).data)

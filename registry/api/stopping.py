@@ -6,14 +6,12 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.lib.errors import NotAllowed
 from config.lib.http import SignedInApiRequest
 from registry.api.governance_serializers import GovernanceSerializer, ReasonSerializer
 from registry.api.package_serializers import PackageSerializer
 from registry.api.tool_serializers import ToolSerializer
 from registry.governing import governed_of, tool_govern
-from registry.models import Package
-from registry.selectors import package_visible_to, tool_governed_by
+from registry.selectors import package_governed_by, tool_governed_by
 from registry.stopping import package_resume, package_stop, tool_resume, tool_stop
 
 WRITE = {"POST": "tools:write", "DELETE": "tools:write", "PATCH": "tools:write"}
@@ -50,7 +48,7 @@ class PackageStopView(APIView):
     def post(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Stop all tools of a package everywhere at once; governors only."""
         reason = _reason(request)
-        package = _governed(request, package_id)
+        package = package_governed_by(request.user, package_id)
         stopped = package_stop(package, by=request.user, reason=reason)
         return Response(PackageSerializer(stopped).data)
 
@@ -58,7 +56,7 @@ class PackageStopView(APIView):
     def delete(self, request: SignedInApiRequest, package_id: UUID) -> Response:
         """Let a stopped package run again; governors only."""
         reason = _reason(request)
-        package = _governed(request, package_id)
+        package = package_governed_by(request.user, package_id)
         resumed = package_resume(package, by=request.user, reason=reason)
         return Response(PackageSerializer(resumed).data)
 
@@ -79,13 +77,6 @@ class ToolGovernanceView(APIView):
         wanted = governed_of(tool)._replace(**changes)
         governed = tool_govern(tool, wanted, by=request.user, reason=reason)
         return Response(ToolSerializer(governed).data)
-
-
-def _governed(request: SignedInApiRequest, package_id: UUID) -> Package:
-    package = package_visible_to(request.user, package_id)
-    if not request.user.has_perm("registry.change_package"):
-        raise NotAllowed("Only a governor stops a package.", "Ask a governor.")
-    return package
 
 
 def _reason(request: SignedInApiRequest) -> str:

@@ -7,7 +7,7 @@ import base64
 import binascii
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
 from django.core.exceptions import ValidationError
@@ -78,11 +78,6 @@ def _moment(text: str, name: str) -> datetime:
     raise InvalidInput(
         f"“{text[:40]}” is no day or time ({name}).", "Write it as 2026-01-31 or 2026-01-31T12:00Z."
     )
-
-
-def days_ago(days: int, now: datetime) -> datetime:
-    """Return the start of the day, in UTC, that lies so many days before."""
-    return datetime.combine((now - timedelta(days=days)).date(), time(), UTC)
 
 
 def _ordered(records: QuerySet[M], time_field: str) -> QuerySet[M]:

@@ -31,12 +31,6 @@ class Summary:
         return self.succeeded / through if through else None
 
     @property
-    def success_percent(self) -> float | None:
-        """Return the success rate in percent, with one decimal."""
-        rate = self.success_rate
-        return None if rate is None else round(100 * rate, 1)
-
-    @property
     def p50(self) -> int | None:
         """Return the median duration in ms of the calls that ran."""
         return percentile(self.durations, 0.5)

@@ -12,13 +12,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from config.lib.errors import Conflict, DomainError, InvalidInput, NotAllowed
+from config.lib.errors import Conflict, DomainError, InvalidInput
 from config.lib.http import SignedInRequest
 from registry.governance_forms import GovernanceForm, StopForm
 from registry.governing import tool_govern
 from registry.limits import allowance_of
 from registry.models import Package, Tool
-from registry.selectors import package_visible_to, tool_governed_by, tools_visible_to
+from registry.selectors import package_governed_by, tool_governed_by, tools_visible_to
 from registry.stopping import package_resume, package_stop, tool_resume, tool_stop
 
 Change = Callable[..., Any]
@@ -42,14 +42,14 @@ def tool_resume_view(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def package_stop_view(request: SignedInRequest, package_id: UUID) -> HttpResponse:
     """Ask for the reason, and stop a package."""
-    return _answered(request, _governed_package(request.user, package_id), package_stop)
+    return _answered(request, package_governed_by(request.user, package_id), package_stop)
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
 def package_resume_view(request: SignedInRequest, package_id: UUID) -> HttpResponse:
     """Ask for the reason, and let a package run again."""
-    return _answered(request, _governed_package(request.user, package_id), package_resume)
+    return _answered(request, package_governed_by(request.user, package_id), package_resume)
 
 
 @login_required
@@ -80,13 +80,6 @@ def limits_of(tool: Tool, user: User) -> dict[str, Any]:
         "allowance": allowance_of(tool.kind, tool.calls_per_minute, tool.pk, caller),
         "cost": "" if cost is None else f"{cost.normalize():f}",
     }
-
-
-def _governed_package(user: User, package_id: UUID) -> Package:
-    package = package_visible_to(user, package_id)
-    if not user.has_perm("registry.change_package"):
-        raise NotAllowed("Only a governor stops a package.", "Ask a governor.")
-    return package
 
 
 def _answered(request: SignedInRequest, item: Tool | Package, change: Change) -> HttpResponse:
