@@ -39,9 +39,9 @@ INTERCEPT = -3.495
 FROM_HISTORY = 0.9
 """Share of the relevance of what was said before that a message keeps which goes on from there."""
 
-EVENNESS = 0.7
+EVENNESS = 0.5
 """Exponent of the share that a candidate has of the best score: 0 gives all the relevance of the
-best, 1 its exact share, at which a message that few words fit would keep too few tools."""
+best, 1 its exact share, by which a message that hardly passes the floor would keep one tool alone."""
 
 LOOKED_AT = 5
 """The best candidates among which the most relevant speaks for the message."""
