@@ -49,17 +49,17 @@ def terms_of(document: SearchDocument) -> tuple[list[str], ...]:
     title = [term for term in tokenize(document.title) if term not in name]
     return (
         [*name, *title],
-        tokenize(document.description, whole=True),
-        tokenize(document.package, whole=True),
+        tokenize(document.description),
+        tokenize(document.package),
         tokenize(document.category),
-        tokenize(document.package_description, whole=True),
+        tokenize(document.package_description),
         _tokens_of_all(document.parameters),
-        _tokens_of_all(document.parameter_descriptions, whole=True),
-        tokenize(document.returns, whole=True),
-        tokenize(document.use_case, whole=True),
-        _tokens_of_all(document.examples, whole=True),
+        _tokens_of_all(document.parameter_descriptions),
+        tokenize(document.returns),
+        tokenize(document.use_case),
+        _tokens_of_all(document.examples),
     )
 
 
-def _tokens_of_all(texts: Iterable[str], *, whole: bool = False) -> list[str]:
-    return [term for text in texts for term in tokenize(text, whole=whole)]
+def _tokens_of_all(texts: Iterable[str]) -> list[str]:
+    return [term for text in texts for term in tokenize(text)]

@@ -96,8 +96,8 @@ class Engine:
         numbers = self._postings.numbers
         self._forward.append(
             numbers(texts[0]),
-            [numbers(tokenize(example, whole=True)) for example in document.examples],
-            numbers(tokenize(document.limitations, whole=True)),
+            [numbers(tokenize(example)) for example in document.examples],
+            numbers(tokenize(document.limitations)),
         )
         self._slots[document.id] = slot
         self._ids.append(document.id)

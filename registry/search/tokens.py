@@ -3,7 +3,8 @@
 The same text always gives the same terms, documents and queries alike: identifiers are split
 (`getUserName`, `get_user_name`, `get-user-name`), accents folded, filler words dropped, and
 English words cut to their Snowball stem. Scripts that write no blanks (Chinese, Japanese, Thai …)
-and Korean give overlapping pairs of characters.
+and Korean give overlapping pairs of characters. Each word between blanks or signs gives its terms
+whatever stands beside it.
 """
 
 import re
@@ -18,6 +19,9 @@ from registry.search.stopwords import CHATTER_WORDS, STOP_WORDS, STOP_WORDS_ABRO
 
 MAX_TERM_LENGTH = 40
 """Characters of a word that count; longer runs are payload (hashes, base64), not language."""
+LONGEST_BRAND = 9
+"""Characters of a word like `GitHub` that is kept whole beside its parts, because people write
+`github` too. Longer ones are mostly identifiers (`GetWeather`); kept whole they measured worse."""
 LONGEST_WORD = 200
 """Characters that are read of a run without blanks and signs."""
 
@@ -95,7 +99,7 @@ _DROPPED = STOP_WORDS | CHATTER_WORDS | frozenset(map(_fold, STOP_WORDS_ABROAD))
 
 
 @lru_cache(maxsize=131_072)
-def _terms_of_word(word: str, whole: bool) -> tuple[str, ...]:
+def _terms_of_word(word: str) -> tuple[str, ...]:
     """Return the terms of one word as it is written."""
     if _UNSPACED_RUN.match(word):
         return tuple(word[i : i + 2] for i in range(max(1, len(word) - 1)))
@@ -107,22 +111,20 @@ def _terms_of_word(word: str, whole: bool) -> tuple[str, ...]:
             terms.append(_stem(part))
             if numbered := _NUMBERED.fullmatch(part):
                 terms.append(_stem(numbered[1]))
-    if whole and len(parts) == 2:  # noqa: PLR2004 - more parts are an identifier, no name
+    if len(parts) == 2 and len(word) <= LONGEST_BRAND and word[0].isupper():  # noqa: PLR2004
         terms.append(_stem(word.lower()))
     return tuple(terms)
 
 
-def tokenize(text: str, *, whole: bool = False) -> list[str]:
+def tokenize(text: str) -> list[str]:
     """Return the terms of `text` in order, repeats included; empty when it holds none.
 
-    With `whole`, for prose and messages, a word that one capital splits is kept whole as well:
-    `GitHub` gives `git`, `hub` and `github`, which people write too. Identifiers are split only;
-    kept whole they measured worse. Time is linear in the length of the text, whatever it holds.
+    Time is linear in the length of the text, whatever it holds.
     """
     terms: list[str] = []
     for word in _WORD.findall(_fold(text)):
         # payload of any length is no word, and would fill the cache
-        terms += _terms_of_word(word[:LONGEST_WORD], whole)
+        terms += _terms_of_word(word[:LONGEST_WORD])
     return terms
 
 
@@ -139,7 +141,7 @@ def query_terms(text: str) -> dict[str, float]:
         if found:
             kinds.append(words)
     clauses = [clause for clause in _CLAUSE_END.split(text) if not _is_small_talk(clause)]
-    counts = Counter(tokenize(" . ".join([*clauses, *kinds]), whole=True))
+    counts = Counter(tokenize(" . ".join([*clauses, *kinds])))
     return {term: count**0.5 for term, count in counts.items()}
 
 

@@ -55,8 +55,8 @@ def test_text_becomes_terms(text, terms):
         ("github", ["github"]),
     ],
 )
-def test_prose_keeps_a_word_whole_that_one_capital_splits(text, terms):
-    assert tokenize(text, whole=True) == terms
+def test_a_short_word_that_one_capital_splits_is_kept_whole_too(text, terms):
+    assert tokenize(text) == terms
 
 
 @pytest.mark.parametrize("written", ["github", "GitHub", "Github", "GITHUB"])
