@@ -14,10 +14,20 @@ from registry.search.arrays import Array, Growing
 from registry.search.bm25 import Floats, Ints, Scheme
 from registry.search.candidates import Mask, candidates_of, first_of
 from registry.search.document import SearchDocument, terms_of
+from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
 from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
+from registry.search.relevance import (
+    COEFFICIENTS,
+    FROM_HISTORY,
+    LOOKED_AT,
+    everyday,
+    features,
+    relevance,
+    spread,
+)
 from registry.search.tokens import tokenize
 from registry.search.weights import Weights
 
@@ -46,7 +56,6 @@ class _Scored(NamedTuple):
     clause: Floats
     passage: Floats
     limitations: Floats
-    relevance: Floats
 
     @property
     def total(self) -> Floats:
@@ -160,7 +169,7 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        earlier = _read(" ".join(need.recent)) if need.recent else Reading({})
+        earlier = _read(_recent(need)) if need.recent else Reading({})
         gains = [self._gains(reading, weights) for reading in (*said, earlier)]
         candidates = candidates_of(self._postings, gains, mask)
         if not len(candidates):
@@ -170,7 +179,14 @@ class Engine:
             for reading, gained in zip(said, gains, strict=False)
         ]
         history = _history(gains[-1], candidates, weights)
-        return self._fused(scored, history, candidates, weights, limit)
+        forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
+        return self._fused(scored, history, gains, forms, candidates, weights, limit)
+
+    def features(self, text: str, ids: Sequence[str]) -> Floats:
+        """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
+        slots = np.array([self._slots[each] for each in ids], np.int32)
+        gains = self._gains(_read(text), self.weights)
+        return self._features(gains, form_of(text), slots, self.weights)
 
     def _gains(self, reading: Reading, weights: Weights) -> Gains:
         return self._postings.gains(reading.terms, _scheme(weights))
@@ -203,43 +219,33 @@ class Engine:
             clause=weights.clause * best / most if most else best,
             passage=weighed(weights.passage, self._forward.likeness_of_passages),
             limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
-            relevance=_share(total, self._ideal(reading, gains, weights)),
         )
-
-    def _ideal(self, reading: Reading, gains: Gains, weights: Weights) -> float:
-        """Return the score of a document of average length that says each term of a text once."""
-        unknown = sum(reading.terms.values()) - sum(reading.terms[term] for term in gains.terms)
-        return float(gains.factors.sum()) + unknown * self._unknown_idf(weights)
 
     def _fused(
         self,
         scored: Sequence[_Scored],
         history: Floats,
+        gains: Sequence[Gains],
+        forms: Sequence[Form],
         candidates: Ints,
         weights: Weights,
         limit: int,
     ) -> list[Ranked]:
-        """Return the first candidates in order.
-
-        The relevance of the best is what its words say; the others have the share of it that
-        they have of its score, so that order and relevance agree.
-        """
+        """Return the first candidates in order, each with its relevance, which falls in order."""
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
         score = (totals.mean(axis=0) + history) * lift
-        order = first_of(score, lambda place: self._ids[candidates[place]], limit)
-        if not order:
-            return []
-        relevance = max(float(each.relevance.max()) for each in scored) + float(history[order[0]])
-        most = float(score[order[0]])
+        most = max(limit, LOOKED_AT)
+        order = first_of(score, lambda place: self._ids[candidates[place]], most)
+        fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
         ranked = []
-        for place in order:
+        for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
             told = scored[int(totals[:, place].argmax())]
             ranked.append(
                 Ranked(
                     self._ids[candidates[place]],
-                    round(min(1.0, relevance * float(score[place]) / most), 4),
+                    round(float(own), 4),
                     {
                         "text": round(float(told.text[place]), 4),
                         "coverage": round(float(told.coverage[place]), 4),
@@ -252,6 +258,35 @@ class Engine:
                 )
             )
         return ranked
+
+    def _relevance(
+        self, gains: Sequence[Gains], forms: Sequence[Form], slots: Ints, weights: Weights
+    ) -> float:
+        """Return how relevant the best of the slots are, for the text that they fit best.
+
+        What was said before counts where the message goes on from there.
+        """
+        own = [
+            relevance(self._features(gained, form, slots, weights))
+            for gained, form in zip(gains, forms, strict=True)
+        ]
+        earlier = FROM_HISTORY * own[-1] if forms[0].follows else 0.0
+        return max(*own[:-1], earlier)
+
+    def _features(self, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
+        if not gains.terms or not len(slots):
+            return np.zeros((0, len(COEFFICIENTS)))
+        coverage = self._forward.coverage(
+            slots, Known(gains.numbers, gains.idf), lambda terms: self._idf_of(terms, weights)
+        )
+        return features(
+            gains.by_term(slots),
+            everyday(gains.terms),
+            coverage,
+            rarest=self._postings.rarest_idf(_scheme(weights)),
+            size=len(self),
+            form=form,
+        )
 
     def _idf_of(self, terms: Ints, weights: Weights) -> Floats:
         idf = self._postings.idf_of(terms, _scheme(weights))
@@ -268,6 +303,10 @@ def _history(gains: Gains, candidates: Ints, weights: Weights) -> Floats:
     return weights.history * total / most if most else total
 
 
+def _recent(need: Need) -> str:
+    return " ".join(need.recent)
+
+
 @lru_cache(maxsize=64)
 def _scheme(weights: Weights) -> Scheme:
     return Scheme(weights.of_texts, k1=weights.k1, b=weights.b)
@@ -276,12 +315,3 @@ def _scheme(weights: Weights) -> Scheme:
 @lru_cache(maxsize=256)
 def _read(text: str) -> Reading:
     return read(text)
-
-
-def _share(scores: Floats, ideal: float) -> Floats:
-    """Return the relation of scores to that of a plainly fitting document, bent into 0–1.
-
-    That document is of average length and says every term of the query once. A BM25 score alone
-    is no scale: it grows with the query and with the registry.
-    """
-    return np.tanh(scores / ideal) if ideal > 0 else np.zeros_like(scores)

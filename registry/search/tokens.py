@@ -140,7 +140,7 @@ def query_terms(text: str) -> dict[str, float]:
         text, found = pattern.subn(" ", text)
         if found:
             kinds.append(words)
-    clauses = [clause for clause in _CLAUSE_END.split(text) if not _is_small_talk(clause)]
+    clauses = [clause for clause in _CLAUSE_END.split(text) if not _is_chat(clause)]
     counts = Counter(tokenize(" . ".join([*clauses, *kinds])))
     return {term: count**0.5 for term, count in counts.items()}
 
@@ -151,7 +151,13 @@ def query_clauses(text: str) -> list[dict[str, float]]:
     return [terms for terms in read if terms]
 
 
-def _is_small_talk(clause: str) -> bool:
+def is_small_talk(text: str) -> bool:
+    """Say whether a text is nothing but clauses that ask for no tool."""
+    clauses = [clause for clause in _CLAUSE_END.split(text) if _WORD.search(clause)]
+    return bool(clauses) and all(map(_is_chat, clauses))
+
+
+def _is_chat(clause: str) -> bool:
     if len(clause) > MAX_SMALL_TALK_LENGTH:
         return False
     return _SMALL_TALK.fullmatch(" ".join(_WORD.findall(_fold(clause).lower()))) is not None

@@ -102,7 +102,7 @@ class Weights:
     quality: float = 0.05
     health: float = 0.02
     popularity: float = 0.01
-    floor: float = 0.2
+    floor: float = 0.1
     per_package: float = 3.0
 
     def __post_init__(self) -> None:

@@ -1,0 +1,27 @@
+"""Messages that no tool helps with, by kind; half of them held out from fitting."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = Path(__file__).with_name("no_answer.txt")
+
+
+class Message(NamedTuple):
+    """One message; `held_out` ones are for measuring alone."""
+
+    kind: str
+    text: str
+    held_out: bool
+
+
+def messages() -> list[Message]:
+    """Return all messages in the order of the file."""
+    found: list[Message] = []
+    kind, place = "", 0
+    for line in FILE.read_text(encoding="utf-8").splitlines():
+        if line.startswith("[") and line.endswith("]"):
+            kind, place = line[1:-1], 0
+        elif line and not line.startswith("#"):
+            found.append(Message(kind, line, held_out=place % 2 == 1))
+            place += 1
+    return found
