@@ -3,7 +3,6 @@
 The recipe and its figures stand in `docs/reference/search-quality.md`.
 """
 
-import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,15 +10,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from registry.search.arrays import Growing
+from registry.search.arrays import Array, Growing
 from registry.search.bm25 import Floats, Ints, Scheme
 from registry.search.candidates import Mask, candidates_of, first_of
 from registry.search.document import SearchDocument, terms_of
 from registry.search.form import REQUEST, Form, form_of
-from registry.search.forward import Forward, IdfOf, Known
+from registry.search.forward import IdfOf, Known
+from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
-from registry.search.relevance import COEFFICIENTS, FROM_HISTORY, LOOKED_AT, everyday, features, relevance, spread
+from registry.search.relevance import (
+    COEFFICIENTS,
+    FROM_HISTORY,
+    LOOKED_AT,
+    everyday,
+    features,
+    relevance,
+    spread,
+)
 from registry.search.tokens import tokenize
 from registry.search.weights import Weights
 
@@ -58,21 +66,53 @@ class _Scored(NamedTuple):
 class Engine:
     """The index of all tools. Not safe for concurrent use with writes."""
 
-    def __init__(self, weights: Weights | None = None) -> None:
+    def __init__(self, weights: Weights | None = None, kept: Kept | None = None) -> None:
         self.weights = weights or Weights()
-        self._postings = Postings(_scheme(self.weights), drift=LENGTH_DRIFT)
-        self._forward = Forward()
-        self._slots: dict[str, int] = {}
-        self._ids: list[str] = []
-        self._merit = Growing(np.zeros((0, 3)))
+        kept = kept or Kept.of([])
+        self._postings = Postings(_scheme(self.weights), drift=LENGTH_DRIFT, state=kept.postings)
+        self._forward = kept.forward
+        self._ids = kept.ids
+        self._slots = {id_: slot for slot, id_ in enumerate(kept.ids) if kept.postings.alive[slot]}
+        self._merit = Growing(kept.merit)
 
     @classmethod
     def build(cls, documents: Iterable[SearchDocument], weights: Weights | None = None) -> "Engine":
-        """Return an index of documents."""
-        engine = cls(weights)
-        for document in documents:
-            engine.put(document)
-        return engine
+        """Return an index of documents, the last of those with the same id."""
+        return cls(weights, Kept.of(list({each.id: each for each in documents}.values())))
+
+    def arrays(self) -> tuple[dict[str, Array], dict[str, list[str]]]:
+        """Return all that the index keeps: arrays, and lists of texts. Slots stay as they are."""
+        kept = self._kept()
+        return kept.arrays(), kept.texts()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, Array],
+        texts: Mapping[str, Sequence[str]],
+        weights: Weights | None = None,
+    ) -> "Engine":
+        """Return the index that `arrays` told of; they may be mapped from a file.
+
+        Raises KeyError where a part is missing. What the parts hold is believed.
+        """
+        return cls(weights, Kept.from_arrays(arrays, texts))
+
+    @property
+    def slack(self) -> int:
+        """Return how many documents came since the last compaction or are gone.
+
+        Each makes a search a little slower; beyond a tenth of all, `compacted` pays.
+        """
+        return self._postings.slack
+
+    def compacted(self) -> "tuple[Engine, Ints]":
+        """Return the same index without what is gone, and the new slot of each old one, or -1.
+
+        Searches may go on in other threads meanwhile; writes must wait (0.3 s for 100,000).
+        """
+        kept, slots = self._kept().compacted()
+        return Engine(self.weights, kept), slots
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -89,6 +129,9 @@ class Engine:
         """Return the slot of a document. Raises KeyError where it is not in the index."""
         return self._slots[document_id]
 
+    def _kept(self) -> Kept:
+        return Kept(self._ids, self._postings.state, self._forward, self._merit.values)
+
     def put(self, document: SearchDocument) -> int:
         """Add a document, or replace it; return its new slot."""
         self.remove(document.id)
@@ -102,7 +145,7 @@ class Engine:
         )
         self._slots[document.id] = slot
         self._ids.append(document.id)
-        self._merit.extend(np.array([_merit_of(document)]))
+        self._merit.extend(np.array([merit_of(document)]))
         return slot
 
     def remove(self, document_id: str) -> None:
@@ -264,10 +307,6 @@ def _recent(need: Need) -> str:
     return " ".join(need.recent)
 
 
-def _merit_of(document: SearchDocument) -> tuple[float, float, float]:
-    return document.quality, document.health, math.log10(document.downloads + 1)
-
-
 @lru_cache(maxsize=64)
 def _scheme(weights: Weights) -> Scheme:
     return Scheme(weights.of_texts, k1=weights.k1, b=weights.b)
@@ -276,4 +315,3 @@ def _scheme(weights: Weights) -> Scheme:
 @lru_cache(maxsize=256)
 def _read(text: str) -> Reading:
     return read(text)
-

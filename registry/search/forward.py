@@ -29,7 +29,7 @@ class Known:
 
 
 class Forward:
-    """Rows of distinct terms by slot."""
+    """Rows of distinct terms, in the order of their numbers, by slot."""
 
     def __init__(
         self,
@@ -49,10 +49,10 @@ class Forward:
         self, name: Iterable[int], passages: Iterable[Iterable[int]], limitations: Iterable[int]
     ) -> None:
         """Add a document."""
-        self.names.append(dict.fromkeys(name))
+        self.names.append(sorted(set(name)))
         for passage in passages:
-            self.passages.append(dict.fromkeys(passage))
-        self.limitations.append(dict.fromkeys(limitations))
+            self.passages.append(sorted(set(passage)))
+        self.limitations.append(sorted(set(limitations)))
         self.first_passages.extend(np.array([len(self.passages)]))
 
     def coverage(self, slots: Ints, known: Known, idf_of: IdfOf) -> Floats:

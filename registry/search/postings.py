@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.search.arrays import Array, Growing, Ragged
+from registry.search.arrays import Array, Growing, Ragged, starts_of
 from registry.search.bm25 import Floats, Ints, Scheme
 
 MOST_COUNTED = 255
@@ -52,6 +52,32 @@ class _Late(NamedTuple):
 class _Cached(NamedTuple):
     average: float
     gains: Floats
+
+
+class State(NamedTuple):
+    """All that an index keeps: the number of each term, the base, how many documents hold each
+    term; and by slot: whether it is there, its lengths by field, its terms.
+    """
+
+    vocabulary: dict[str, int]
+    base: Base
+    holders: Ints
+    alive: NDArray[np.bool_]
+    lengths: Ints
+    terms: Ragged
+
+    @classmethod
+    def empty(cls, width: int) -> "State":
+        """Return what an index without documents keeps."""
+        none = np.zeros(0, np.int32)
+        return cls(
+            {},
+            Base.empty(width),
+            none,
+            none.astype(np.bool_),
+            np.zeros((0, width), np.int32),
+            Ragged(),
+        )
 
 
 class Piece(NamedTuple):
@@ -95,19 +121,21 @@ class Postings:
     Not safe for concurrent use with writes.
     """
 
-    def __init__(self, scheme: Scheme, *, drift: float = 0.0) -> None:
-        width = len(scheme.fields)
+    def __init__(self, scheme: Scheme, *, drift: float = 0.0, state: State | None = None) -> None:
+        state = state or State.empty(len(scheme.fields))
         self.scheme = scheme
         self.drift = drift
-        self.vocabulary: dict[str, int] = {}
-        self.base = Base.empty(width)
+        self.vocabulary = state.vocabulary
+        self.base = state.base
         self._late: dict[int, _Late] = {}
-        self._holders = Growing(np.zeros(0, np.int32))
-        self._alive = Growing(np.zeros(0, np.bool_))
-        self._counts = Growing(np.zeros((0, width), np.int32))
-        self._terms = Ragged()
-        self._sums = np.zeros(width, np.int64)
-        self._living = 0
+        # these two are written to in place, so they may not be those of a file
+        self._holders = Growing(np.array(state.holders))
+        self._alive = Growing(np.array(state.alive))
+        self._lengths = Growing(state.lengths)
+        self._terms = state.terms
+        self._sums = state.lengths[state.alive].sum(axis=0, dtype=np.int64)
+        self._living = int(state.alive.sum())
+        self._first_late = len(state.alive)
         self._cache: dict[int, _Cached] = {}
         self._cached = 0
 
@@ -128,6 +156,47 @@ class Postings:
     def holders(self) -> Ints:
         """Return how many documents hold each term."""
         return self._holders.values
+
+    @property
+    def slack(self) -> int:
+        """Return how many documents came after the base or are gone."""
+        return self.size - int(self.alive[: self._first_late].sum())
+
+    @property
+    def state(self) -> State:
+        """Return all that is kept, the slots as they are. Costs what `merged` does."""
+        return State(
+            self.vocabulary,
+            self.merged(),
+            self.holders,
+            self.alive,
+            self._lengths.values,
+            self._terms,
+        )
+
+    def merged(self) -> Base:
+        """Return the postings of all that are there as one base; 0.2 s for 100,000 documents.
+
+        Searches may go on meanwhile, writes must wait.
+        """
+        starts, slots, rows = self.base
+        if not self.slack:
+            return self.base
+        terms = np.repeat(np.arange(len(starts) - 1, dtype=np.int32), np.diff(starts))
+        late_slots, late_rows = array("i"), bytearray()
+        for late in self._late.values():
+            late_slots.extend(late.slots)
+            late_rows.extend(late.rows)
+        counts = [len(late.slots) for late in self._late.values()]
+        late_terms = np.repeat(np.fromiter(self._late, np.int32), counts)
+        terms = np.concatenate([terms, late_terms])
+        slots = np.concatenate([slots, np.array(late_slots, np.int32)])
+        rows = np.concatenate([rows, np.frombuffer(late_rows, np.uint8).reshape(-1, rows.shape[1])])
+        kept = np.flatnonzero(self.alive[slots])
+        # slots of a term stay in order: the base comes first, and what is late came in order
+        order = kept[np.argsort(terms[kept], kind="stable")]
+        lengths = np.bincount(terms[kept], minlength=len(self.vocabulary))
+        return Base(starts_of(lengths), slots[order], rows[order])
 
     def numbers(self, terms: Sequence[str]) -> list[int]:
         """Return the number of each term, given now to those that had none."""
@@ -156,7 +225,7 @@ class Postings:
         self._terms.append(counts)
         self.holders[self._terms.row(slot)] += 1
         lengths = np.array([len(terms) for terms in texts], np.int32)
-        self._counts.extend(lengths[None])
+        self._lengths.extend(lengths[None])
         self._alive.extend(np.ones(1, np.bool_))
         self._sums += lengths
         self._living += 1
@@ -166,7 +235,7 @@ class Postings:
         """Take a document out."""
         self.holders[self._terms.row(slot)] -= 1
         self.alive[slot] = False
-        self._sums -= self._counts.values[slot]
+        self._sums -= self._lengths.values[slot]
         self._living -= 1
 
     def gains(self, query: Mapping[str, float], scheme: Scheme | None = None) -> Gains:
@@ -251,7 +320,7 @@ class Postings:
             yield Piece(column, slots, self._gains(slots, rows, scheme, average))
 
     def _gains(self, slots: Ints, rows: Rows, scheme: Scheme, average: float) -> Floats:
-        lengths = scheme.frequencies(self._counts.values[slots])
+        lengths = scheme.frequencies(self._lengths.values[slots])
         return scheme.gains(scheme.frequencies(rows), lengths, average)
 
     def _keep(self, number: int, cached: _Cached) -> None:

@@ -2,8 +2,9 @@
 
 The same text always gives the same terms, documents and queries alike: identifiers are split
 (`getUserName`, `get_user_name`, `get-user-name`), accents folded, filler words dropped, and
-English words cut to their Snowball stem. Chinese, Japanese and Korean runs give overlapping pairs
-of characters, because they have no blanks to split at.
+English words cut to their Snowball stem. Scripts that write no blanks (Chinese, Japanese, Thai …)
+and Korean give overlapping pairs of characters. Each word between blanks or signs gives its terms
+whatever stands beside it.
 """
 
 import re
@@ -14,41 +15,31 @@ from threading import Lock
 
 import snowballstemmer
 
+from registry.search.stopwords import CHATTER_WORDS, STOP_WORDS, STOP_WORDS_ABROAD
+
 MAX_TERM_LENGTH = 40
 """Characters of a word that count; longer runs are payload (hashes, base64), not language."""
+LONGEST_BRAND = 9
+"""Characters of a word like `GitHub` that is kept whole beside its parts, because people write
+`github` too. Longer ones are mostly identifiers (`GetWeather`); kept whole they measured worse."""
+LONGEST_WORD = 200
+"""Characters that are read of a run without blanks and signs."""
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-STOP_WORDS = _words("""
-    a about above after again all also am an and any are as at be because been before being below
-    between both but by can could d did do does doing done down during each either else few for
-    from further had has have having he her here hers herself him himself his how i if in into is
-    it its itself just ll m me more most my myself no nor not now of off on once only or other our
-    ours ourselves out over own re s same shall she should so some such t than that the their
-    theirs them themselves then there these they this those through to too under until up upon us
-    ve very was we were what when where which while who whom whose why will with within without
-    would you your yours yourself yourselves
-""")
-
-CHATTER_WORDS = _words("""
-    allow allows anything certain chance dear every everything give given gives glad going gonna
-    good great hello help helpful helps hey hi include includes including interested kindly know
-    let like love make many may maybe might mind much must need needed needs nice ok okay one
-    perhaps please possible provide provided provides providing really something stuff sure tell
-    thank thanks thing things think try trying use used useful user users uses using via wanna want
-    wanted wants way well whether wish wonder wondering yes
-""")
-
-_DROPPED = STOP_WORDS | CHATTER_WORDS
+_LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
 _APOSTROPHES = re.compile(r"(?<=[^\W\d_])['’](?=[^\W\d_])")
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"
-_WORD = re.compile(rf"[{_CJK}]+|[^\W_{_CJK}]+")
-_CJK_RUN = re.compile(rf"[{_CJK}]")
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05c7\u0640\u064b-\u065f\u0670]+")
+"""Marks that may be left out when writing: accents, Hebrew points, Arabic vowels and stretches."""
+_CAMEL = re.compile(r"(?<=[a-z0-9]{2})(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z](?![0-9]))")
+"""Not within `iOS`, `eBay` and `IPv4`."""
+_UNSPACED = (
+    "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af"  # Kana, Han, Hangul
+    "\u0e00-\u0e4e\u0e80-\u0ecf\u1000-\u103f\u1780-\u17d3"  # Thai, Lao, Burmese, Khmer
+)
+_INDIC = "\u0900-\u0963\u0966-\u0dff"
+"""Words of these scripts hold vowel signs, which `\\w` leaves out."""
+_WORD = re.compile(rf"[{_UNSPACED}]+|[{_INDIC}]+|[^\W_{_UNSPACED}{_INDIC}]+")
+_UNSPACED_RUN = re.compile(rf"[{_UNSPACED}]")
 
 _NUMBERED = re.compile(r"([a-z]{3,12})[0-9]+")
 _KIND_WORDS = (
@@ -91,17 +82,38 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = Lock()  # the stemmer keeps its working word on itself
 
 
-@lru_cache(maxsize=65_536)
 def _stem(word: str) -> str:
     with _stemmer_lock:
-        return str(_stemmer.stemWord(word))
+        return str(_stemmer.stemWord(word[:MAX_TERM_LENGTH]))
 
 
 def _fold(text: str) -> str:
-    """Return the text without accents, identifiers split at their capitals, in lower case."""
-    decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    folded = unicodedata.normalize("NFC", decomposed)
-    return _CAMEL.sub(" ", _APOSTROPHES.sub(" ", folded)).lower()
+    """Return the text without accents and apostrophes."""
+    if not text.isascii():
+        decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+        text = unicodedata.normalize("NFC", decomposed)
+    return _APOSTROPHES.sub(" ", text)
+
+
+_DROPPED = STOP_WORDS | CHATTER_WORDS | frozenset(map(_fold, STOP_WORDS_ABROAD))
+
+
+@lru_cache(maxsize=131_072)
+def _terms_of_word(word: str) -> tuple[str, ...]:
+    """Return the terms of one word as it is written."""
+    if _UNSPACED_RUN.match(word):
+        return tuple(word[i : i + 2] for i in range(max(1, len(word) - 1)))
+    parts = _CAMEL.sub(" ", word).lower().split()
+    terms = []
+    for part in parts:
+        is_word = len(part) > 1 or part in _LETTERS
+        if is_word and part not in _DROPPED and not part.isdecimal():
+            terms.append(_stem(part))
+            if numbered := _NUMBERED.fullmatch(part):
+                terms.append(_stem(numbered[1]))
+    if len(parts) == 2 and len(word) <= LONGEST_BRAND and word[0].isupper():  # noqa: PLR2004
+        terms.append(_stem(word.lower()))
+    return tuple(terms)
 
 
 def tokenize(text: str) -> list[str]:
@@ -111,12 +123,8 @@ def tokenize(text: str) -> list[str]:
     """
     terms: list[str] = []
     for word in _WORD.findall(_fold(text)):
-        if _CJK_RUN.match(word):
-            terms.extend(word[i : i + 2] for i in range(max(1, len(word) - 1)))
-        elif len(word) > 1 and not word.isdecimal() and word not in _DROPPED:
-            terms.append(_stem(word[:MAX_TERM_LENGTH]))
-            if numbered := _NUMBERED.fullmatch(word):
-                terms.append(_stem(numbered[1]))
+        # payload of any length is no word, and would fill the cache
+        terms += _terms_of_word(word[:LONGEST_WORD])
     return terms
 
 
@@ -152,4 +160,4 @@ def is_small_talk(text: str) -> bool:
 def _is_chat(clause: str) -> bool:
     if len(clause) > MAX_SMALL_TALK_LENGTH:
         return False
-    return _SMALL_TALK.fullmatch(" ".join(_WORD.findall(_fold(clause)))) is not None
+    return _SMALL_TALK.fullmatch(" ".join(_WORD.findall(_fold(clause).lower()))) is not None

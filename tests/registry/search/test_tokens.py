@@ -6,6 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from registry.search.document import SearchDocument
+from registry.search.engine import Engine
+from registry.search.need import Need
 from registry.search.tokens import MAX_TERM_LENGTH, query_terms, tokenize
 
 
@@ -20,17 +23,47 @@ from registry.search.tokens import MAX_TERM_LENGTH, query_terms, tokenize
         ("search搜索now2", ["search", "搜索", "now2", "now"]),
         ("한국어", ["한국", "국어"]),
         ("please help me, I want to use it", []),
-        ("a 1 42 x", []),
+        ("a 1 42", []),
+        ("R or C code", ["r", "c", "code"]),
         ("sha256 base64", ["sha256", "sha", "base64", "base"]),
         ("converting converts converted", ["convert"] * 3),
         ("Don't user's", ["don"]),
         ("Погода в Москве", ["погода", "москве"]),
+        ("IPv4 h1 s3 md5 iOS", ["ipv4", "ipv", "h1", "s3", "md5", "io"]),
+        ("ｆｕｌｌ ｗｉｄｔｈ ﬁle", ["full", "width", "file"]),
+        ("don’t the server’s", ["don", "server"]),
+        ("مُحَمَّد كـتاب", ["محمد", "كتاب"]),
+        ("हिन्दी भाषा", ["हिन्दी", "भाषा"]),
+        ("แปลภาษา", ["แป", "ปล", "ลภ", "ภา", "าษ", "ษา"]),
+        ("Για Ελλάδα", ["για", "ελλαδα"]),
+        ("Wie ist das Wetter für Köln?", ["wetter", "koln"]),
+        ("todo list, OS version, comment", ["todo", "list", "os", "version", "comment"]),
         ("\0 😀 \ud800", []),
         ("", []),
     ],
 )
 def test_text_becomes_terms(text, terms):
     assert tokenize(text) == terms
+
+
+@pytest.mark.parametrize(
+    ("text", "terms"),
+    [
+        ("GitHub", ["git", "hub", "github"]),
+        ("PayPal for iPhone", ["pay", "pal", "paypal", "iphon"]),
+        ("getUserName", ["get", "name"]),
+        ("github", ["github"]),
+    ],
+)
+def test_a_short_word_that_one_capital_splits_is_kept_whole_too(text, terms):
+    assert tokenize(text) == terms
+
+
+@pytest.mark.parametrize("written", ["github", "GitHub", "Github", "GITHUB"])
+def test_a_name_is_found_however_it_is_written(written):
+    texts = [SearchDocument(id="1", name="x", description=f"Lists issues on {written}.")]
+    for asked in ("github", "GitHub", "Github", "GITHUB"):
+        assert Engine.build(texts).rank(Need(text=asked))
 
 
 @given(st.text(max_size=300))
@@ -56,6 +89,12 @@ def test_terms_are_short_and_the_same_each_time(text):
         "a'" * 50000,
         "\u0301" * 10**5,
         "." * 10**5,
+        "ก" * 10**5,
+        "क" * 10**5,
+        "a-" * 50000,
+        "a b" * 33000,
+        "".join(chr(0x4E00 + i % 20000) for i in range(10**5)),
+        " ".join(f"word{i}" for i in range(12000)),
     ],
 )
 def test_long_text_takes_no_long_time(text):
