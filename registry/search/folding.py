@@ -16,7 +16,7 @@ ALIKE = 0.7
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _WORD = re.compile(r"[^\W_]+")
-_IDLE = frozenset("tool tools function api mcp server plugin".split())
+_IDLE = frozenset(("tool", "tools", "function", "api", "mcp", "server", "plugin"))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -40,13 +40,17 @@ _PERSONS = frozenset(
         "their",
     ]
 )
+_FOR_ME = re.compile(
+    r"\b(?:bring|build|find|get|give|help|let|make|read|send|show|tell)\ (?:me|us)\b"
+)
 _ASKS = re.compile(
-    r"\b(?:can|could|would|will)\ you\b | \bplease\b | \bhelp\ me\b | \bi['’]m\ (?:looking|trying)\b"
+    r"\b(?:can|could|would|will)\ you\b | \bplease\b | \bhelp\ me\b"
+    r"| \bi['’]m\ (?:looking|trying)\b"
     r"| \bi(?:['’]d|\ would)?\ (?:need|want|like\ to)\b",
     re.VERBOSE,
 )
 _PAYLOAD = re.compile(r"\d|[\"“`]|(?<!\w)'|https?:|\S@\S|\w/\w|\w_\w|\w\.\w")
-_NAMED = re.compile(r"(?<=[\w,:] )(?!I\b)[A-Z]\w")
+_NAMED = re.compile(r"(?<=[\w,:] )[A-Z]\w")
 _TALK = re.compile(
     r"\W*(?:why|should|is|are|am|do|does|did|was|were|who|whom|explain|define|describe|if|when)\b"
     r"|.*\bhow\ (?:do|can|should)\ i\b",
@@ -99,9 +103,9 @@ a word that few tools hold is rare there, not in what people say."""
 
 
 class Form(NamedTuple):
-    """`personal` is the share of words for people; `asks`, `payload` and `talk` are 0 or 1.
+    """`personal` is the share of words for people; `asks`, `payload`, `named`, `talk` are 0 or 1.
 
-    `payload` is something to work on (a number, a quotation, an address), `talk` an opening that
+    `named` tells of a name within a sentence (`the time in Tokyo`). `payload` is something to work on (a number, a quotation, an address), `talk` an opening that
     asks for an opinion or an explanation. `follows` says whether the message may go on from
     earlier ones: not when it greets, thanks or speaks of something else.
     """
@@ -109,11 +113,12 @@ class Form(NamedTuple):
     personal: float
     asks: float
     payload: float
+    named: float
     talk: float
     follows: bool
 
 
-REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, talk=0.0, follows=False)
+REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, follows=False)
 """The form of a need in the words of a model, which has nothing else to say."""
 
 
@@ -123,11 +128,13 @@ def form_of(text: str) -> Form:
     text = text[:READ]
     lower = text.lower()
     words = _WORDS.findall(lower)
-    personal = sum(word in _PERSONS for word in words) / max(1, len(words))
+    persons = sum(word in _PERSONS for word in words) - len(_FOR_ME.findall(lower))
+    personal = persons / max(1, len(words))
     asks = bool(_ASKS.search(lower))
     payload = bool(_PAYLOAD.search(text))
     talk = bool(_TALK.match(lower))
-    if payload or _CONFIRMS.match(lower) or _NAMED.search(text):
+    named = bool(_NAMED.search(text))
+    if payload or named or _CONFIRMS.match(lower):
         follows = bool(words) and not (len(words) < _BRIEF and _closes(lower))
     else:
         follows = (
@@ -137,7 +144,7 @@ def form_of(text: str) -> Form:
             and not is_small_talk(text)
             and (asks or personal < _MUCH)
         )
-    return Form(personal, float(asks), float(payload), float(talk), follows)
+    return Form(personal, float(asks), float(payload), float(named), float(talk), follows)
 
 
 def _closes(lower: str) -> bool:

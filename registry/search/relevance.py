@@ -18,14 +18,16 @@ EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.606,
-    "name": 0.5,
-    "fit": 0.686,
-    "size": -0.272,
-    "personal": -1.849,
-    "asks": 0.701,
-    "payload": 1.002,
-    "talk": -0.677,
+    "words": 1.706,
+    "name": 0.578,
+    "fit": 0.546,
+    "whole": 0.0,
+    "size": -0.431,
+    "personal": -2.209,
+    "asks": 0.721,
+    "payload": 0.837,
+    "named": 0.56,
+    "talk": -0.675,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -34,14 +36,17 @@ sets, in registries of 1 to 100,000 tools; then scaled so that the result tells 
 tool is right. `size` is steeper than the likelihood alone would have it, so that the floor lets
 equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.495
+INTERCEPT = -3.043
+
+MOST_SIZE = 4.5
+"""Decadic logarithm of the size from which more tools bring no more finds by chance."""
 
 FROM_HISTORY = 0.9
 """Share of the relevance of what was said before that a message keeps which goes on from there."""
 
 EVENNESS = 0.5
 """Exponent of the share that a candidate has of the best score: 0 gives all the relevance of the
-best, 1 its exact share, by which a message that hardly passes the floor would keep one tool alone."""
+best, 1 its exact share, by which a message that hardly passes the floor keeps one alone."""
 
 LOOKED_AT = 5
 """The best candidates among which the most relevant speaks for the message."""
@@ -53,21 +58,33 @@ def everyday(terms: Sequence[str]) -> Floats:
 
 
 def features(
-    gains: Floats, counts: Floats, coverage: Floats, *, rarest: float, size: int, form: Form
+    gains: Floats,
+    counts: Floats,
+    coverage: Floats,
+    *,
+    idf: Floats,
+    unknown: float,
+    rarest: float,
+    size: int,
+    form: Form,
 ) -> Floats:
     """Return a row of features for each candidate, in the order of `COEFFICIENTS`.
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
-    term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
+    term counts, `coverage` the share of the candidate's name that is said, `idf` what each term tells,
+    `unknown` what those tell together that no document holds, `rarest` the IDF of a
     term that one document holds, `size` the number of documents.
     """
+    said = gains > 0
+    all_said = float(idf @ counts) + unknown
     rows: NDArray[np.float64] = np.empty((len(gains), len(COEFFICIENTS)))
-    rows[:, 0] = np.log1p((gains > 0) @ counts)
+    rows[:, 0] = np.log1p(said @ counts)
     rows[:, 1] = coverage
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
-    rows[:, 3] = np.log10(size + 10)
-    rows[:, 4:] = (form.personal, form.asks, form.payload, form.talk)
-    rows[~(gains > 0).any(axis=1)] = 0.0
+    rows[:, 3] = said @ (counts * idf) / all_said if all_said else 0.0
+    rows[:, 4] = min(np.log10(size + 10), MOST_SIZE)
+    rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
+    rows[~said.any(axis=1)] = 0.0
     return rows
 
 

@@ -11,8 +11,31 @@ ENOUGH_OF_PACKAGE = "enough of this package"
 DUPLICATE = "the same as another result"
 
 _IDLE = frozenset(
-    "ai agent agents api app client core helper js lib mcp node package plugin py python sdk "
-    "server service tool toolkit tools utils".split()
+    [
+        "ai",
+        "agent",
+        "agents",
+        "api",
+        "app",
+        "client",
+        "core",
+        "helper",
+        "js",
+        "lib",
+        "mcp",
+        "node",
+        "package",
+        "plugin",
+        "py",
+        "python",
+        "sdk",
+        "server",
+        "service",
+        "tool",
+        "toolkit",
+        "tools",
+        "utils",
+    ]
 )
 
 
@@ -64,7 +87,9 @@ def select(
         reasons[group[0].id] = chosen[number]
     copies = {group[0].id: tuple(each.id for each in group[1:]) for group in groups}
     order = _order(fitting, groups)
-    return [Choice(id=id, reason=reasons[id], duplicates=copies.get(id, ())) for id in order]
+    return [
+        Choice(id=each, reason=reasons[each], duplicates=copies.get(each, ())) for each in order
+    ]
 
 
 def is_named(package: str, text: str) -> bool:
@@ -125,7 +150,7 @@ def _order(fitting: Sequence[Fitting], groups: Sequence[Sequence[Fitting]]) -> l
     rank = {each.id: place for place, each in enumerate(fitting)}
     first = [min(rank[each.id] for each in group) for group in groups]
 
-    def place_of(id: str) -> tuple[int, int]:
-        return (first[best[id]], 0) if id in best else (rank[id], 1 + number_of[id])
+    def place_of(fit: str) -> tuple[int, int]:
+        return (first[best[fit]], 0) if fit in best else (rank[fit], 1 + number_of[fit])
 
     return sorted(rank, key=place_of)

@@ -1,3 +1,4 @@
+# ruff: noqa: T201 - a command
 """Fit and measure the relevance scale on labelled sets.
 
     python -m tests.registry.search.fit_relevance SETS [--others names.tsv] [--fit]
@@ -24,14 +25,15 @@ from registry.search.engine import Engine
 from registry.search.need import Need
 from registry.search.relevance import COEFFICIENTS
 from registry.search.weights import Weights
-from tests.registry.search.no_answer import messages
+from tests.registry.search.no_answer import messages, short_requests
 
 FLOOR = Weights().floor
 SMALL = 24
 LARGE = 100_000
 SIZE = list(COEFFICIENTS).index("size")
-QUANTILE = 0.985
+QUANTILES = (0.975, 0.987)
 NONE_SHARE = 0.3
+WEIGHTS = {"own words": 0.5, "short": 2.0}
 LEAST_ODDS = -8.0
 
 
@@ -77,6 +79,11 @@ def unanswerable() -> list[Query]:
     return [Query(f"no: {each.kind}", each.text, held_out=each.held_out) for each in messages()]
 
 
+def short() -> list[Query]:
+    """Return short requests, which any tool found in a large registry counts as right for."""
+    return [Query("short", each.text, held_out=each.held_out) for each in short_requests()]
+
+
 def own_words(tools: list[SearchDocument], count: int, rng: random.Random) -> Iterator[Query]:
     """Yield short requests: the name of a tool, and the first words of its description."""
     for tool in rng.sample(tools, min(count, len(tools))):
@@ -99,7 +106,7 @@ def seen(registry: str, engine: Engine, asked: Iterable[Query]) -> Iterator[Seen
 
 
 def collect(folders: list[Path], others: Path | None) -> Iterator[Seen]:
-    rng = random.Random(5)  # noqa: S311 - a draw of samples
+    rng = random.Random(5)
     none = unanswerable()
     pool: list[SearchDocument] = []
     asked: list[Query] = []
@@ -121,15 +128,15 @@ def collect(folders: list[Path], others: Path | None) -> Iterator[Seen]:
         words = own_words(few, 5, rng)
         yield from seen("1-5", Engine.build(few), [*rng.sample(none, 60), *words])
     words = list(own_words(pool, 150, rng))
-    yield from seen("pooled", Engine.build(pool), [*asked, *none, *words])
+    yield from seen("pooled", Engine.build(pool), [*asked, *none, *words, *short()])
     if others:
         more = list(table(others, LARGE - len(pool), rng))
-        yield from seen("100k", Engine.build([*pool, *more]), [*asked, *none, *words])
+        yield from seen("100k", Engine.build([*pool, *more]), [*asked, *none, *words, *short()])
 
 
 def table(path: Path, count: int, rng: random.Random) -> Iterator[SearchDocument]:
     with path.open(encoding="utf-8", newline="") as file:
-        lines = [row for row in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE)]
+        lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     lines = [row for row in lines[1:] if len(row) > 3 and len(row[3]) > 14]
     for row in rng.sample(lines, min(count, len(lines))):
         package, _, name = row[0].rpartition("/")
@@ -142,17 +149,19 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
     1. A logistic regression tells requests that find a right tool from messages without answer;
        each registry and class has the same weight.
     2. The likelihood is blind to its tail: by chance, more is found in more tools. A line by the
-       size of the registry through what `QUANTILE` of the messages stay below becomes the floor.
+       size of the registry through what `QUANTILES` of the messages stay below becomes the floor
+       (of small and large registries: few words tell much in a small one).
     3. The log-odds are scaled so that they tell how often the first result is relevant.
     """
     rows, labels, groups = [], [], []
     for each in found:
-        if len(each.rows) and not each.query.held_out and not each.query.recent:
-            if is_none(each) or any(each.hits):
-                rows.append(each.rows[0])
-                labels.append(not is_none(each))
-                groups.append((each.registry, is_none(each), each.query.kind == "own words"))
-    weights = shares(groups) * [0.5 if group[2] else 1.0 for group in groups]
+        if not len(each.rows) or each.query.held_out or each.query.recent:
+            continue
+        if is_none(each) or any(each.hits) or each.query.kind == "short":
+            rows.append(each.rows[0])
+            labels.append(not is_none(each))
+            groups.append((each.registry, is_none(each), kind_of(each)))
+    weights = shares(groups) * [WEIGHTS.get(group[2], 1.0) for group in groups]
     beta, base = logistic(np.array(rows), np.array(labels, float), weights / weights.sum())
 
     points = []
@@ -160,13 +169,14 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
         none = [e for e in found if e.registry == registry and is_none(e)]
         odds = [best_of(e.rows, beta) + base for e in none if not e.query.held_out]
         size = np.median([e.rows[0, SIZE] for e in none if len(e.rows)])
-        points.append((size, max(float(np.quantile(odds, QUANTILE)), LEAST_ODDS)))
+        share = np.interp(size, (np.log10(SMALL + 10), np.log10(LARGE)), QUANTILES)
+        points.append((size, max(float(np.quantile(odds, share)), LEAST_ODDS)))
     slope, start = np.polyfit(*zip(*points, strict=True), 1)
     beta[SIZE] -= slope
     base -= float(start)
 
     some = [e for e in found if e.hits and e.registry[0].isalpha() and e.registry != "pooled"]
-    some = [e for e in some if e.query.kind != "own words" and not e.query.recent]
+    some = [e for e in some if kind_of(e) == "" and not e.query.recent]
     odds = np.array([best_of(each.rows, beta) + base for each in some])
     weights = shares([(e.registry, is_none(e)) for e in some])
     weights *= [NONE_SHARE if is_none(each) else 1.0 for each in some]
@@ -175,8 +185,16 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
     return beta * scale[0], base * float(scale[0]) + float(np.log(FLOOR / (1 - FLOOR)))
 
 
+def kind_of(each: Seen) -> str:
+    return each.query.kind if each.query.kind in WEIGHTS else ""
+
+
 def is_none(each: Seen) -> bool:
     return each.query.kind.startswith("no: ")
+
+
+def passes(each: Seen) -> bool:
+    return max(each.scores, default=0) >= FLOOR
 
 
 def best_of(rows: np.ndarray, beta: np.ndarray) -> float:
@@ -211,14 +229,13 @@ def report(found: list[Seen]) -> None:
     for registry, items in by_registry.items():
         none = [each for each in items if is_none(each)]
         halves = [
-            100 * np.mean([max(e.scores, default=0) >= FLOOR for e in none if e.query.held_out is h])
+            100
+            * np.mean([max(e.scores, default=0) >= FLOOR for e in none if e.query.held_out is h])
             for h in (False, True)
         ]
         told = []
         for words in (False, True):
-            some = [
-                e for e in items if e.query.relevant and (e.query.kind == "own words") is words
-            ]
+            some = [e for e in items if e.query.relevant and (e.query.kind == "own words") is words]
             lost = [
                 sum(hit and score < FLOOR for hit, score in zip(e.hits, e.scores, strict=True))
                 / len(e.query.relevant)
@@ -228,10 +245,17 @@ def report(found: list[Seen]) -> None:
             told.append(f"{100 * np.mean(recall):5.1f} -{100 * np.mean(lost):4.2f}" if some else "")
         print(f"{registry:24} found {halves[0]:4.1f} / {halves[1]:4.1f} %   recall {told[0]:12}"
               f" own words {told[1]}")  # fmt: skip
+        brief = [e for e in items if e.query.kind == "short"]
+        if brief:
+            kept = [
+                100 * np.mean([passes(e) for e in brief if e.query.held_out is half])
+                for half in (False, True)
+            ]
+            print(f"{'':24} short requests that find something {kept[0]:.0f} / {kept[1]:.0f} %")
     kinds = defaultdict(list)
     for each in found:
         if is_none(each) and each.registry in ("bfcl", "pooled", "100k"):
-            kinds[each.query.kind].append(max(each.scores, default=0) >= FLOOR)
+            kinds[each.query.kind].append(passes(each))
     print({kind: f"{100 * np.mean(values):.0f} %" for kind, values in kinds.items()})
     reliability(found)
 
@@ -240,7 +264,7 @@ def reliability(found: list[Seen]) -> None:
     """Print how many of the results in each tenth of the scale are relevant."""
     bins = defaultdict(list)
     for each in found:
-        if each.registry[0].isalpha() and each.query.kind != "own words":
+        if each.registry[0].isalpha() and kind_of(each) == "":
             for place, (hit, score) in enumerate(zip(each.hits, each.scores, strict=True)):
                 bins[min(9, int(score * 10))].append((hit, place == 0))
     for tenth, items in sorted(bins.items()):

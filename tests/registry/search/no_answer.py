@@ -1,9 +1,10 @@
-"""Messages that no tool helps with, by kind; half of them held out from fitting."""
+"""Messages that no tool helps with, by kind, and short requests; half held out from fitting."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(__file__).with_name("no_answer.txt")
+SHORT = Path(__file__).with_name("short_requests.txt")
 
 
 class Message(NamedTuple):
@@ -25,3 +26,10 @@ def messages() -> list[Message]:
             found.append(Message(kind, line, held_out=place % 2 == 1))
             place += 1
     return found
+
+
+def short_requests() -> list[Message]:
+    """Return requests of a few words, in the order of their file."""
+    lines = SHORT.read_text(encoding="utf-8").splitlines()
+    texts = [line for line in lines if line and not line.startswith("#")]
+    return [Message("short", text, place % 2 == 1) for place, text in enumerate(texts)]

@@ -15,9 +15,10 @@ from registry.search.selection import (
 )
 
 
-def fits(id, package="", *, name="", merit=(0.0, 0.0), is_own=False):
-    described = Described(name=name or id, description=f"Do {name or id}.", package=package)
-    return Fitting(id=id, described=described, merit=merit, is_own=is_own)
+def fits(name_or_id, package="", *, name="", merit=(0.0, 0.0), is_own=False):
+    called = name or name_or_id
+    described = Described(name=called, description=f"Do {called}.", package=package)
+    return Fitting(id=name_or_id, described=described, merit=merit, is_own=is_own)
 
 
 def given_ids(choices):
@@ -29,7 +30,7 @@ def reasons(choices):
 
 
 def test_the_best_are_given_up_to_the_limit():
-    choices = select([fits(id) for id in "abc"], limit=2, per_package=3)
+    choices = select([fits(each) for each in "abc"], limit=2, per_package=3)
     assert reasons(choices) == {"a": "", "b": "", "c": BEYOND_LIMIT}
 
 
@@ -122,5 +123,5 @@ def test_each_candidate_is_told_once_and_the_places_are_used(items, limit, cap):
     assert sorted(each.id for each in choices) == sorted(each.id for each in ranked)
     different = len({name for name, _ in items})
     assert len(given_ids(choices)) == min(limit, different)
-    told = [id for each in choices for id in each.duplicates]
+    told = [copy for each in choices for copy in each.duplicates]
     assert sorted(told) == sorted(each.id for each in choices if each.reason == DUPLICATE)

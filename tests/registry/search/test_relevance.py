@@ -1,0 +1,161 @@
+"""What no tool helps with stays below the floor; what one helps with does not."""
+
+import random
+from collections import defaultdict
+
+import numpy as np
+import pytest
+
+from registry.search.document import SearchDocument
+from registry.search.engine import Engine
+from registry.search.form import form_of
+from registry.search.need import Need
+from registry.search.relevance import COEFFICIENTS, features, relevance, spread
+from registry.search.weights import Weights
+from tests.registry.search.no_answer import messages
+from tests.registry.search.test_document import TOOLS
+
+FLOOR = Weights().floor
+# ruff: noqa: SIM905 - a list of words is read as one
+OTHERS = (
+    "invoice customer order shipment contract ticket meeting calendar mail folder image video song "
+    "playlist market share bond exchange rate tax salary flight hotel train route map distance "
+    "weather storm river animal plant recipe menu exam course book author library museum painting "
+    "molecule protein gene star planet engine car battery light camera sensor network server log "
+    "metric alert queue table column index branch commit issue review vote poll survey form page"
+).split()
+VERBS = ("get", "list", "create", "update", "delete", "search", "convert", "send", "plan", "read")
+
+
+def catalogue(size: int) -> list[SearchDocument]:
+    """Return the thirty tools among made-up ones."""
+    rng = random.Random(3)
+    tools = [SearchDocument(id=name, name=name, description=TOOLS[name]) for name in TOOLS]
+    for number in range(size - len(tools)):
+        verb, one, other, third = rng.choice(VERBS), *rng.sample(OTHERS, 3)
+        text = f"{verb.title()} the {one} of a {other}, with its {third}."
+        tools.append(
+            SearchDocument(id=f"t{number}", name=f"{verb}_{one}_{other}", description=text)
+        )
+    return tools
+
+
+@pytest.fixture(scope="module", params=[len(TOOLS), 3000])
+def engine(request) -> Engine:
+    return Engine.build(catalogue(request.param))
+
+
+def finds(engine, text, **need):
+    return any(hit.score >= FLOOR for hit in engine.rank(Need(text=text, **need), limit=5))
+
+
+def test_there_are_enough_messages_of_many_kinds():
+    kinds = defaultdict(int)
+    for message in messages():
+        kinds[message.kind] += 1
+    assert len(messages()) >= 400
+    assert len(kinds) >= 20
+    assert min(kinds.values()) >= 15
+
+
+def test_at_least_95_percent_of_what_no_tool_helps_with_finds_nothing(engine):
+    held_out = [message.text for message in messages() if message.held_out]
+    found = [text for text in held_out if finds(engine, text)]
+    assert len(found) <= 0.05 * len(held_out), found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What time is it in Tokyo?",
+        "What is 17 * 23?",
+        "convert this CSV to JSON",
+        "csv to json",
+        "html to markdown",
+        "how many kilometres are 26 miles?",
+        "make me a strong password",
+        "sha256 of hello",
+        "I need a QR code for my website",
+        "could you kindly count the words of this text",
+        "generate a uuid",
+    ],
+)
+def test_a_plain_request_passes_the_floor(engine, text):
+    assert finds(engine, text)
+
+
+@pytest.mark.parametrize("text", ["hello", "thanks a lot!", "how are you?", "", "🙂", "\0"])
+def test_small_talk_finds_nothing_even_after_a_request(engine, text):
+    assert not finds(engine, text)
+    assert not finds(engine, text, recent=("convert this CSV to JSON",))
+
+
+@pytest.mark.parametrize("text", ["yes, that's correct", "now for Berlin", "a,b\n1,2", "it's 4711"])
+def test_what_goes_on_from_a_request_keeps_its_relevance(engine, text):
+    assert finds(engine, text, recent=("convert this CSV to JSON",))
+
+
+@pytest.mark.parametrize("size", [1, 2, 5])
+def test_a_tool_among_few_is_found_by_its_own_words(size):
+    tools = catalogue(30)[:size]
+    few = Engine.build(tools)
+    for tool in tools:
+        assert finds(few, tool.name.replace("_", " "))
+        assert finds(few, tool.description)
+        assert not finds(few, "I had a wonderful day with my sister")
+
+
+def test_relevance_falls_in_the_order_of_the_ranking(engine):
+    for text in ("convert a text to another format", "the difference of two texts", "random json"):
+        scores = [hit.score for hit in engine.rank(Need(text=text))]
+        assert scores == sorted(scores, reverse=True)
+        assert all(0 <= score <= 1 for score in scores)
+
+
+def test_relevance_does_not_depend_on_how_many_are_asked_for(engine):
+    need = Need(text="convert a text to another format")
+    assert engine.rank(need, limit=1) == engine.rank(need, limit=10)[:1]
+
+
+def test_what_speaks_for_a_tool_is_told(engine):
+    told = engine.reasons("please convert this CSV to JSON", "csv_to_json")
+    assert told["words"] > 0
+    assert told["name"] > 0
+    assert told["asks"] > 0
+    assert told["personal"] == told["talk"] == 0
+    assert set(told) == {*COEFFICIENTS, "base"}
+    assert engine.reasons("hello", "csv_to_json") == {}
+
+
+def row(words=2, coverage=0.5, rarest=5.0, size=1000, text="convert it"):
+    gains = np.array([[4.0] * words + [0.0] * (5 - words)])
+    return features(
+        gains, np.ones(5), np.array([coverage]), idf=np.full(5, 3.0), unknown=0.0, rarest=rarest, size=size, form=form_of(text)
+    )
+
+
+@pytest.mark.parametrize(
+    ("less", "more"),
+    [
+        (row(words=1), row(words=3)),
+        (row(coverage=0.0), row(coverage=1.0)),
+        (row(size=100_000), row(size=10)),
+        (row(text="I told you about me and my day"), row(text="about the day")),
+        (row(text="convert it"), row(text="could you convert it")),
+        (row(text="convert it"), row(text="convert 12 of it")),
+        (row(text="why convert it"), row(text="convert it")),
+    ],
+)
+def test_each_feature_weighs_one_way(less, more):
+    assert relevance(less) < relevance(more)
+
+
+def test_a_tool_of_which_no_word_is_said_is_not_relevant():
+    assert relevance(row(words=0, coverage=0.0)) == 0.0
+    assert relevance(np.zeros((0, len(COEFFICIENTS)))) == 0.0
+
+
+def test_the_relevance_of_others_follows_their_share_of_the_best_score():
+    assert spread(0.8, np.array([2.0, 2.0, 0.5])).tolist() == pytest.approx([0.8, 0.8, 0.4])
+    assert spread(0.8, np.array([])).tolist() == []
+    assert spread(0.8, np.array([0.0])).tolist() == [0.0]
