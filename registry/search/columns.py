@@ -114,7 +114,8 @@ class _Texts:
     def those(self, holds: Callable[[str], bool], column: NDArray[Any]) -> Mask:
         """Return for each row whether its text is one of those."""
         held = np.fromiter(map(holds, self.values), np.bool_, count=len(self.values))
-        return held[column]
+        those: Mask = held[column]
+        return those
 
 
 class Columns:
@@ -185,7 +186,7 @@ class Columns:
 
     def _visible(self, audience: Audience) -> Mask:
         """Return what `registry.selectors.tools_usable_by` lets a person find."""
-        visible = self._rows("is_open") | (self._rows("owner") == audience.person)
+        visible: Mask = self._rows("is_open") | (self._rows("owner") == audience.person)
         visible |= self._rows("adder") == audience.person
         for team in audience.teams:
             visible |= self._rows("team") == team
@@ -214,11 +215,13 @@ class Columns:
     def _in_state(self, holds: Callable[[str], bool]) -> Mask:
         return self._texts["state"].those(holds, self._rows("state"))
 
-    def arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
-        """Return the columns, and the texts behind the numbers, to be stored."""
+    def arrays(
+        self, slots: NDArray[np.intp]
+    ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+        """Return the rows of some slots, in their order, and the texts behind the numbers."""
         return (
-            {name: self._rows(name) for name in DTYPES},
-            {name: texts.values for name, texts in self._texts.items()},
+            {name: self._columns[name][slots] for name in DTYPES},
+            {name: list(texts.values) for name, texts in self._texts.items()},
         )
 
     @classmethod
