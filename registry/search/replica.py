@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime, timedelta
-from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,6 +27,18 @@ UPSTREAM_REST = timedelta(minutes=10)
 
 LEAST_WASTED = 1_000
 """Slots of documents that are gone that nobody minds."""
+
+
+class Candidate(NamedTuple):
+    """One of the best; `fits` says that nothing known of it speaks against giving it to a model."""
+
+    ranked: Ranked
+    fits: bool
+
+    @property
+    def id(self) -> str:
+        """Return the id of the tool."""
+        return self.ranked.id
 
 
 class Replica:
@@ -70,7 +82,7 @@ class Replica:
         exclude: Collection[str],
         wanted: int,
         weights: Weights | None = None,
-    ) -> list[Ranked]:
+    ) -> list[Candidate]:
         """Return the best of what an audience may see, the best first.
 
         What would not help now is among it, to be told with the reason, and takes no place: where
@@ -82,14 +94,18 @@ class Replica:
             Circumstances(today=now.date(), scopes=scopes),
             down_since=(now - UPSTREAM_REST).timestamp(),
         )
-        ranked = self.engine.rank(need, mask=masks.visible, limit=MOST_RANKED, weights=weights)
         fit = self._without(masks.fit, exclude)
-        fitting = sum(bool(fit[self.engine.slot(each.id)]) for each in ranked)
-        if fitting >= wanted or fitting == len(ranked):
-            return ranked
-        unfit = (each for each in ranked if not fit[self.engine.slot(each.id)])
-        alone = self.engine.rank(need, mask=fit, limit=MOST_RANKED, weights=weights)
-        return sorted(chain(alone, unfit), key=lambda each: (-each.score, each.id))
+
+        def ranked(mask: Mask) -> list[Candidate]:
+            found = self.engine.rank(need, mask=mask, limit=most, weights=weights)
+            return [Candidate(each, bool(fit[self.engine.slot(each.id)])) for each in found]
+
+        most = max(MOST_RANKED, wanted)
+        candidates = ranked(masks.visible)
+        unfit = [each for each in candidates if not each.fits]
+        if not unfit or len(candidates) - len(unfit) >= wanted:
+            return candidates
+        return sorted([*ranked(fit), *unfit], key=lambda each: (-each.ranked.score, each.id))
 
     def _without(self, mask: Mask, exclude: Collection[str]) -> Mask:
         slots = [self.engine.slot(tool_id) for tool_id in exclude if tool_id in self.engine]

@@ -1,8 +1,9 @@
 """Find the tools that fit a message."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
@@ -16,7 +17,7 @@ from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
 from registry.search.index import process_index
 from registry.search.need import Need
-from registry.search.replica import UPSTREAM_REST
+from registry.search.replica import UPSTREAM_REST, Candidate
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
@@ -66,6 +67,8 @@ class SearchAnswer:
     query: str
     hits: tuple[Hit, ...]
     took_ms: float
+    beyond: int = 0
+    """Tools that fit beside those of `hits`, which were not looked at any closer."""
 
     @property
     def found(self) -> tuple[Hit, ...]:
@@ -75,7 +78,7 @@ class SearchAnswer:
     @property
     def total(self) -> int:
         """Return how many tools fit, those beyond the limit included."""
-        return sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
+        return self.beyond + sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
 
 
 def search(
@@ -101,7 +104,7 @@ def search(
     started = time.perf_counter()
     deadline = Deadline()
     teams = frozenset(user.groups.values_list("pk", flat=True))
-    ranked = process_index.using(
+    candidates = process_index.using(
         lambda replica: replica.rank(
             Need(text=query, recent=tuple(recent), queries=tuple(queries)),
             Audience(person=user.pk, teams=teams),
@@ -113,52 +116,61 @@ def search(
         ),
         deadline,
     )
-    with deadline.querying():
-        usable = tools_usable_by(user).only(*_READ).in_bulk([UUID(each.id) for each in ranked])
-        troubles = step_troubles(usable.values())
+    judge = _Judge(user, limit, exclude, scopes, floor)
     hits: list[Hit] = []
-    places = limit
-    for each in ranked:
-        tool = usable.get(UUID(each.id))
-        if tool is None:  # the database knows what the index has not heard of yet
-            continue
-        reason = _reason(tool, each.score, exclude, scopes, floor, places)
-        if reason in ("", BEYOND_LIMIT) and tool.pk in troubles:
-            reason = f"broken: {troubles[tool.pk]}"
-        places -= not reason
-        hits.append(
-            Hit(
+    rest = iter(candidates)
+    while judge.places > 0 and (page := list(islice(rest, limit + SPARE))):
+        with deadline.querying():
+            hits.extend(judge.hits(page))
+    beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
+    took_ms = (time.perf_counter() - started) * 1000
+    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2), beyond=beyond)
+
+
+@dataclass
+class _Judge:
+    """Asks the database about what the index found: it alone decides who may be given what."""
+
+    user: User
+    places: int
+    exclude: frozenset[UUID]
+    scopes: frozenset[str] | None
+    floor: float
+
+    def hits(self, candidates: Sequence[Candidate]) -> Iterator[Hit]:
+        """Yield those that the person may use, each with why it is left out."""
+        asked = [UUID(each.id) for each in candidates]
+        usable = tools_usable_by(self.user).only(*_READ).in_bulk(asked)
+        troubles = step_troubles(usable.values())
+        for each in candidates:
+            tool = usable.get(UUID(each.id))
+            if tool is None:  # the database knows what the index has not heard of yet
+                continue
+            reason = self._reason(tool, each.ranked.score, troubles.get(tool.pk, ""))
+            self.places -= not reason
+            yield Hit(
                 tool_id=tool.pk,
                 wire_name=tool.wire_name,
                 title=tool.title,
-                score=each.score,
-                parts=each.parts,
+                score=each.ranked.score,
+                parts=each.ranked.parts,
                 injected=not reason,
                 reason=reason,
             )
-        )
-    took_ms = (time.perf_counter() - started) * 1000
-    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2))
 
-
-def _reason(
-    tool: Tool,
-    score: float,
-    exclude: frozenset[UUID],
-    scopes: frozenset[str] | None,
-    floor: float,
-    places: int,
-) -> str:
-    """Return why a candidate is left out, or nothing."""
-    if tool.pk in exclude:
-        return "already at hand"
-    if reason := _unfit(tool):
-        return reason
-    if scopes is not None and (missing := set(tool.required_scopes) - scopes):
-        return f"requires the scope {', '.join(sorted(missing))}"
-    if score < floor:
-        return "does not fit well enough"
-    return "" if places > 0 else BEYOND_LIMIT
+    def _reason(self, tool: Tool, score: float, trouble: str) -> str:
+        """Return why a candidate is left out, or nothing."""
+        if tool.pk in self.exclude:
+            return "already at hand"
+        if reason := _unfit(tool):
+            return reason
+        if self.scopes is not None and (missing := set(tool.required_scopes) - self.scopes):
+            return f"requires the scope {', '.join(sorted(missing))}"
+        if score < self.floor:
+            return "does not fit well enough"
+        if trouble:
+            return f"broken: {trouble}"
+        return "" if self.places > 0 else BEYOND_LIMIT
 
 
 def _unfit(tool: Tool) -> str:
