@@ -195,9 +195,7 @@ def test_while_a_long_transaction_runs_nothing_is_read_twice(bob, postcard):
         long.rollback()
 
 
-def test_a_change_whose_notification_was_lost_is_found_at_the_next_look(
-    bob, postcard, monkeypatch
-):
+def test_a_change_whose_notification_was_lost_is_found_at_the_next_look(bob, postcard, monkeypatch):
     monkeypatch.setattr(index_module, "feed", ChangeFeedThatIsDeaf())
     monkeypatch.setattr(index_module, "LOOK_SECONDS", 0.2)
     with following() as index:
