@@ -1,6 +1,6 @@
 """The searchable catalogue in memory: the engine's index, with the columns that filter it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -25,8 +25,11 @@ MOST_RANKED = 100
 UPSTREAM_REST = timedelta(minutes=10)
 """For how long a tool is not offered after the service behind it did not answer."""
 
-LEAST_WASTED = 1_000
-"""Slots of documents that are gone that nobody minds."""
+LEAST_SLACK = 1_000
+"""Changes of the index that nobody minds."""
+
+MOST_SLACK = 0.1
+"""The share of changes above which a search is slower than it need be."""
 
 
 class Candidate(NamedTuple):
@@ -51,11 +54,23 @@ class Replica:
     def __len__(self) -> int:
         return len(self.engine)
 
+    @classmethod
+    def of(cls, documents: Iterable[SearchDocument], facts: Mapping[str, Facts]) -> "Replica":
+        """Return a replica of documents, with the facts of each by its id."""
+        engine, columns = Engine.build(documents), Columns()
+        for tool_id in sorted(facts, key=engine.slot):
+            columns.put(engine.slot(tool_id), facts[tool_id])
+        return cls(engine, columns)
+
     @property
-    def is_wasteful(self) -> bool:
-        """Say whether most of it belongs to documents that are gone."""
-        gone = self.engine.size - len(self.engine)
-        return gone > max(LEAST_WASTED, len(self.engine))
+    def is_slack(self) -> bool:
+        """Say whether so much has changed in it that it is worth being compacted."""
+        return self.engine.slack > max(LEAST_SLACK, MOST_SLACK * len(self.engine))
+
+    def compacted(self) -> "Replica":
+        """Return the same without what is gone; it may be searched meanwhile, not written."""
+        engine, slots = self.engine.compacted()
+        return Replica(engine, self.columns.moved(slots, engine.size))
 
     def put(self, document: SearchDocument, facts: Facts) -> None:
         """Add a tool, or replace it; where its words are as they were, they stay as they are."""

@@ -10,7 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from registry.search import bm25, catalogue, columns, document, engine, tokens, weights
+from registry.search import (
+    bm25,
+    bulk,
+    catalogue,
+    columns,
+    document,
+    engine,
+    forward,
+    kept,
+    postings,
+    tokens,
+    weights,
+)
 from registry.search.columns import Columns
 from registry.search.engine import Engine
 from registry.search.position import Position
@@ -18,7 +30,10 @@ from registry.search.reader import Reader
 from registry.search.replica import Replica
 from registry.search.snapshot import Snapshot, SnapshotUnusable
 
-_CODE = (bm25, catalogue, columns, document, engine, tokens, weights)
+_CODE = (
+    *(bm25, bulk, catalogue, columns, document, engine),
+    *(forward, kept, postings, tokens, weights),
+)
 """What decides how a tool stands in the index: another version of it needs another index."""
 
 
@@ -38,8 +53,8 @@ def fits_of(cluster: str, tables: str) -> dict[str, str]:
 
 def snapshot_of(reader: Reader, cluster: str) -> Snapshot:
     """Return what a reader has read; the reader must not be written meanwhile."""
-    arrays, texts, slots = reader.replica.engine.arrays()
-    rows, interned = reader.replica.columns.arrays(slots)
+    arrays, texts = reader.replica.engine.arrays()
+    rows, interned = reader.replica.columns.arrays()
     return Snapshot(
         fits=fits_of(cluster, reader.position.tables),
         facts={
@@ -57,11 +72,11 @@ def reader_of(snapshot: Snapshot, tables: str) -> Reader:
     try:
         facts = snapshot.facts
         index = Engine.from_arrays(_of("index", snapshot.arrays), facts["texts"])
-        kept = Columns.from_arrays(_of("column", snapshot.arrays), facts["interned"])
+        rows = Columns.from_arrays(_of("column", snapshot.arrays), facts["interned"])
         position = Position(int(facts["oldest"]), int(facts["newest"]), tables)
     except (KeyError, ValueError, TypeError, IndexError) as problem:
         raise SnapshotUnusable("it is not laid out as this version lays it out") from problem
-    return Reader(Replica(index, kept), position)
+    return Reader(Replica(index, rows), position)
 
 
 def _named(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

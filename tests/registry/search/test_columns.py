@@ -115,9 +115,12 @@ def test_a_mask_is_made_once_until_something_changes():
     assert visible(columns) == [0, 1]
 
 
-def test_columns_grow_and_come_back_from_arrays_in_another_order():
+def test_columns_grow_move_and_come_back_from_arrays():
     columns = columns_of(*(Facts(category=f"c{n}", scopes=(f"s{n}",)) for n in range(40)))
-    back = Columns.from_arrays(*columns.arrays(np.array([30, 3])))
+    slots = np.full(40, -1, dtype=np.int32)
+    slots[30], slots[3] = 0, 1
+    back = Columns.from_arrays(*columns.moved(slots, 2).arrays())
+    assert visible(back) == [0, 1]
     assert visible(back, narrowing=Narrowing(category="c30")) == [0]
     back.put(2, Facts(category="new", text=7))
     assert visible(back, narrowing=Narrowing(category="new")) == [2]
@@ -126,6 +129,6 @@ def test_columns_grow_and_come_back_from_arrays_in_another_order():
 
 
 def test_empty_columns_come_back_and_can_be_written():
-    back = Columns.from_arrays(*Columns().arrays(np.zeros(0, dtype=np.intp)))
+    back = Columns.from_arrays(*Columns().arrays())
     back.put(0, Facts())
     assert visible(back) == [0]

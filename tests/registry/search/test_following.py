@@ -19,6 +19,7 @@ from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
 from registry.search import index as index_module
 from registry.search import service
+from registry.search.deadline import Deadline
 from registry.search.reader import Progress, Reader
 from registry.search.service import search
 from registry.services import package_review, tool_delete, tool_publish, tool_review
@@ -238,6 +239,25 @@ def test_health_and_quality_leave_the_words_as_they_were_read(bob, postcard):
     save(postcard, description="Sends two postcards.")
     assert reader.catch_up() == 1
     assert reader.replica.engine.slot(str(postcard.pk)) != slot
+
+
+def test_an_index_in_which_much_changed_is_compacted_and_finds_the_same(
+    bob, index, postcard, monkeypatch
+):
+    monkeypatch.setattr("registry.search.replica.LEAST_SLACK", 2)
+    assert found_in(index, bob, NEED)
+    for number in range(4):
+        elsewhere(save, postcard, description=f"Sends {number} postcards.")
+        seen = size_of(index)
+        eventually(lambda seen=seen: size_of(index) != seen, seconds=SECOND)
+    eventually(lambda: size_of(index) == 2, seconds=SECOND)
+    assert found_in(index, bob, NEED) == {str(postcard.pk)}
+    elsewhere(save, postcard, execution_health=ExecutionHealth.BROKEN)
+    eventually(lambda: not found_in(index, bob, NEED), seconds=SECOND)
+
+
+def size_of(index):
+    return index.using(lambda replica: replica.engine.size, Deadline())
 
 
 def test_searches_go_on_with_the_old_index_while_a_new_one_is_read(

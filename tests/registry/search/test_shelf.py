@@ -61,6 +61,14 @@ def test_what_was_kept_is_brought_up_to_date(bob, shelf, postcard):
         assert found_in(index, bob, NEED) == {str(another.pk)}
 
 
+def test_health_and_quality_of_what_was_kept_can_change(bob, shelf, postcard):
+    kept = shelf.taken()
+    slot = kept.replica.engine.slot(str(postcard.pk))
+    Tool.objects.filter(pk=postcard.pk).update(quality="1.0", execution_health="broken")
+    assert kept.catch_up() == 1
+    assert kept.replica.engine.slot(str(postcard.pk)) == slot
+
+
 def test_a_tool_put_into_what_was_kept_is_found(bob, shelf, postcard):
     kept = shelf.taken()
     tools = [make_tool(title=f"Postcard {n}", description=NEED) for n in range(30)]
