@@ -207,4 +207,4 @@ def test_all_that_fits_is_counted_and_only_what_is_given_is_looked_at(alice, cat
         markdown_tool()
     answer = search(NEED, user=alice, limit=2)
     assert len(answer.found) == 2 and answer.total >= 40
-    assert len(answer.hits) == 22
+    assert len(answer.hits) == 12
