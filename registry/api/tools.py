@@ -32,6 +32,7 @@ from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
 from registry.review.drafts import draft_of
 from registry.saved_files import FILES
+from registry.search.columns import Narrowing
 from registry.search.service import SearchAnswer, search
 
 READ_WRITE = {
@@ -127,6 +128,9 @@ class ToolView(APIView):
         return Response(shapes.ToolDetailSerializer(tool).data)
 
 
+_NARROWED = ("kind", "category", "package", "health")
+
+
 class ToolSearchView(APIView):
     """Find the tools that a need calls for."""
 
@@ -153,6 +157,7 @@ class ToolSearchView(APIView):
                 scopes=_scopes_of(request),
                 agent=asked["agent"],
             ).scopes,
+            narrowing=Narrowing(**{name: asked[name] for name in _NARROWED}),
         )
         return Response(_found(answer, request.user, explained=asked["explain"]))
 

@@ -39,6 +39,12 @@ class Growing:
         self._room[self._length : end] = values
         self._length = end
 
+    def write(self, number: int, row: Any) -> None:
+        """Replace a row."""
+        if not self._room.flags.writeable:
+            self._room = self._room.copy()
+        self._room[number] = row
+
 
 class Ragged:
     """Rows of numbers, each of its own length, one behind the other."""

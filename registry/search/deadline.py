@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Event, Lock
 
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
@@ -43,18 +43,30 @@ class Deadline:
         finally:
             lock.release()
 
+    def wait_for(self, event: Event) -> None:
+        """Wait until something has happened; give up when the time is over."""
+        if not event.is_set() and not event.wait(self.left):
+            raise self._over()
+
     @contextmanager
     def querying(self) -> Iterator[None]:
-        """Have PostgreSQL stop a query within that takes longer than is left."""
+        """Have PostgreSQL stop a query within that takes longer than is left.
+
+        The limit ends with the transaction; inside another one it is taken back.
+        """
         self.check()
         milliseconds = max(1, round(self.left * 1000))
+        is_inside = connection.in_atomic_block
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SELECT current_setting('statement_timeout')")
-                before = cursor.fetchone()
+                before = None
+                if is_inside:
+                    cursor.execute("SELECT current_setting('statement_timeout')")
+                    before = cursor.fetchone()
                 cursor.execute(_SET, [str(milliseconds)])
                 yield
-                cursor.execute(_SET, before)
+                if is_inside:
+                    cursor.execute(_SET, before)
         except OperationalError as error:
             if isinstance(error.__cause__, QueryCanceled):
                 raise self._over() from error

@@ -1,6 +1,7 @@
 """What search knows about a tool."""
 
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from registry.search.tokens import tokenize
 
@@ -12,7 +13,6 @@ class SearchDocument:
     `parameters` are the names of its inputs, `examples` messages that it is for. `quality` is a
     share in 0–1, `downloads` the package's downloads of the last month, `health` 1 for a tool
     that is known to work, else 0; these three order equals and are no text.
-    `only_for` are the people who may find it; empty: whoever may use it.
     """
 
     id: str
@@ -31,11 +31,16 @@ class SearchDocument:
     quality: float = 0.0
     health: float = 0.0
     downloads: int = 0
-    only_for: frozenset[int] = frozenset()
 
-    def is_for(self, person: int | None) -> bool:
-        """Say whether it may be among what is found for a person."""
-        return not self.only_for or person in self.only_for
+    @property
+    def text(self) -> int:
+        """Return a digest of all that is indexed of it: 64 bits, never 0."""
+        said = [value for name, value in vars(self).items() if name not in _NO_TEXT]
+        digest = blake2b(repr(said).encode(errors="surrogatepass"), digest_size=8)
+        return int.from_bytes(digest.digest(), "big") or 1
+
+
+_NO_TEXT = {"quality", "health", "downloads"}
 
 
 def texts_of(document: SearchDocument) -> tuple[tuple[str, ...], ...]:

@@ -149,6 +149,10 @@ class Engine:
         self._merit.extend(np.array([merit_of(document)]))
         return slot
 
+    def set_merit(self, document: SearchDocument) -> None:
+        """Take over what orders equals of a document whose words are as they were."""
+        self._merit.write(self._slots[document.id], merit_of(document))
+
     def remove(self, document_id: str) -> None:
         """Take a document out; do nothing when it is not in the index."""
         slot = self._slots.pop(document_id, None)
