@@ -17,6 +17,7 @@ from registry.search.document import SearchDocument, terms_of
 from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
 from registry.search.kept import Kept, merit_of
+from registry.search.history import reliance
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
 from registry.search.relevance import (
@@ -28,6 +29,7 @@ from registry.search.relevance import (
     relevance,
     spread,
 )
+from registry.search.scoring import best_clause, leads
 from registry.search.tokens import tokenize
 from registry.search.weights import Weights
 
@@ -56,6 +58,7 @@ class _Scored(NamedTuple):
     clause: Floats
     passage: Floats
     limitations: Floats
+    covered: Floats
 
     @property
     def total(self) -> Floats:
@@ -169,16 +172,16 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        earlier = _read(_recent(need)) if need.recent else Reading({})
-        gains = [self._gains(reading, weights) for reading in (*said, earlier)]
+        texts = [*said, _read(_recent(need)) if need.recent else Reading({})]
+        gains = [self._gains(reading, weights) for reading in texts]
         candidates = candidates_of(self._postings, gains, mask)
         if not len(candidates):
             return []
         scored = [
             self._scored(reading, gained, candidates, weights)
-            for reading, gained in zip(said, gains, strict=False)
+            for reading, gained in zip(texts, gains, strict=True)
         ]
-        history = _history(gains[-1], candidates, weights)
+        history = _history(said[0], scored[0], scored.pop(), weights)
         forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
         return self._fused(scored, history, gains, forms, candidates, weights, limit)
 
@@ -194,15 +197,15 @@ class Engine:
     def _scored(
         self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
     ) -> _Scored:
-        by_term = gains.by_term(candidates)
+        led = gains._replace(factors=gains.factors * self._leads(reading, gains, weights))
+        by_term = led.by_term(candidates)
         total = by_term.sum(axis=1)
         most = float(total.max(initial=0.0))
-        columns = {term: column for column, term in enumerate(gains.terms)}
-        best = np.zeros(len(candidates))
-        for clause in reading.clauses:
-            said = [columns[term] for term in clause if term in columns]
-            if said:
-                np.maximum(best, by_term[:, said].sum(axis=1), out=best)
+        column = {term: number for number, term in enumerate(gains.terms)}
+        best = best_clause(
+            by_term,
+            [[column[term] for term in clause if term in column] for clause in reading.clauses],
+        )
         known = Known(gains.numbers, gains.idf)
 
         def idf_of(terms: Ints) -> Floats:
@@ -213,12 +216,23 @@ class Engine:
                 return np.zeros(len(candidates))
             return weight * part(candidates, known, idf_of)
 
+        covered = weighed(1.0, self._forward.coverage)
         return _Scored(
             text=total / most if most else total,
-            coverage=weighed(weights.name_coverage, self._forward.coverage),
+            coverage=weights.name_coverage * covered,
             clause=weights.clause * best / most if most else best,
             passage=weighed(weights.passage, self._forward.likeness_of_passages),
             limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
+            covered=covered,
+        )
+
+    def _leads(self, reading: Reading, gains: Gains, weights: Weights) -> Floats:
+        return leads(
+            gains.idf,
+            np.array([term in reading.quoted for term in gains.terms], np.bool_),
+            rarest=self._postings.rarest_idf(_scheme(weights)),
+            rarity=weights.rarity,
+            quoted=weights.quoted,
         )
 
     def _fused(
@@ -297,10 +311,15 @@ class Engine:
         return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
 
 
-def _history(gains: Gains, candidates: Ints, weights: Weights) -> Floats:
-    total: Floats = gains.by_term(candidates).sum(axis=1)
+def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights) -> Floats:
+    """Return what the earlier messages add, the more the less the message stands on its own."""
+    total = earlier.total
     most = float(total.max(initial=0.0))
-    return weights.history * total / most if most else total
+    if not most or not weights.history:
+        return np.zeros_like(total)
+    coverage = float(own.covered[own.total.argmax()])
+    leaning = reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
+    return weights.history * leaning * total / most
 
 
 def _recent(need: Need) -> str:
