@@ -4,7 +4,7 @@ The recipe and its figures stand in `docs/reference/search-quality.md`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,8 +16,8 @@ from registry.search.candidates import Mask, candidates_of, first_of
 from registry.search.document import SearchDocument, terms_of
 from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
-from registry.search.kept import Kept, merit_of
 from registry.search.history import reliance
+from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
 from registry.search.relevance import (
@@ -30,12 +30,16 @@ from registry.search.relevance import (
     spread,
 )
 from registry.search.scoring import best_clause, leads
-from registry.search.tokens import tokenize
+from registry.search.spelling import Spelling
+from registry.search.tokens import tokenize, words_of
 from registry.search.weights import Weights
 
 UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
 document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
+
+MOST_CORRECTED = 8
+"""Words of one text that are read as others; a text with more is in another language."""
 
 LENGTH_DRIFT = 1e-3
 """By how much the average length may be off, as a share, before gains are computed anew."""
@@ -77,6 +81,7 @@ class Engine:
         self._ids = kept.ids
         self._slots = {id_: slot for slot, id_ in enumerate(kept.ids) if kept.postings.alive[slot]}
         self._merit = Growing(kept.merit)
+        self._spelling: Spelling | None = None
 
     @classmethod
     def build(cls, documents: Iterable[SearchDocument], weights: Weights | None = None) -> "Engine":
@@ -173,6 +178,7 @@ class Engine:
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
         texts = [*said, _read(_recent(need)) if need.recent else Reading({})]
+        texts = [self._spelt(reading, weights) for reading in texts]
         gains = [self._gains(reading, weights) for reading in texts]
         candidates = candidates_of(self._postings, gains, mask)
         if not len(candidates):
@@ -181,7 +187,7 @@ class Engine:
             self._scored(reading, gained, candidates, weights)
             for reading, gained in zip(texts, gains, strict=True)
         ]
-        history = _history(said[0], scored[0], scored.pop(), weights)
+        history = _history(texts[0], scored[0], scored.pop(), weights)
         forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
         return self._fused(scored, history, gains, forms, candidates, weights, limit)
 
@@ -193,6 +199,48 @@ class Engine:
 
     def _gains(self, reading: Reading, weights: Weights) -> Gains:
         return self._postings.gains(reading.terms, _scheme(weights))
+
+    def corrected(self, text: str, weights: Weights | None = None) -> dict[str, tuple[str, ...]]:
+        """Return the terms of a text that no tool holds and are read as others."""
+        return self._corrected(_read(text), weights or self.weights)
+
+    def _corrected(self, reading: Reading, weights: Weights) -> dict[str, tuple[str, ...]]:
+        if not weights.corrected:
+            return {}
+        known, holders = self._postings.vocabulary, self._postings.holders
+        unknown = [
+            term
+            for term in reading.terms
+            if term not in reading.quoted and (term not in known or not holders[known[term]])
+        ]
+        if not unknown:
+            return {}
+        if self._spelling is None:
+            self._spelling = Spelling(known)
+        words, names = words_of(reading.text), self._forward.names.arrays[1]
+        found = {
+            term: self._spelling.correct(term, words[term], holders, names)
+            for term in unknown[:MOST_CORRECTED]
+            if term in words
+        }
+        return {term: others for term, others in found.items() if others}
+
+    def _spelt(self, reading: Reading, weights: Weights) -> Reading:
+        """Return a text with the words that no tool holds read as others."""
+        corrected = self._corrected(reading, weights)
+        if not corrected:
+            return reading
+
+        def read_as(terms: dict[str, float]) -> dict[str, float]:
+            read = {term: weight for term, weight in terms.items() if term not in corrected}
+            for term in terms.keys() & corrected.keys():
+                for other in corrected[term]:
+                    read.setdefault(other, weights.corrected * terms[term])
+            return read
+
+        return replace(
+            reading, terms=read_as(reading.terms), clauses=tuple(map(read_as, reading.clauses))
+        )
 
     def _scored(
         self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights

@@ -20,6 +20,22 @@ STATED = 0.3
 ALWAYS = 0.025
 """Share of its weight that history has even where a message stands on its own."""
 
+_LEAD = re.compile(
+    r"""
+    (?:\W*(?:
+    hi|hello|hey|good\ (?:morning|afternoon|evening|day)|there|everyone|dear|so|and|then|please|kindly
+    |(?:can|could|would|will|do|may)\ (?:you|i\ ask\ you\ to)|you\ (?:can|could|would|might)|mind
+    |i\ (?:want|need|would\ like)\ you\ to|i['’]d\ (?:like|love|want)\ you\ to
+    |(?:i\ (?:was|am)|i['’]m|just)\ wondering\ (?:if|whether)
+    |(?:i\ would|i['’]d)\ (?:\w+\ ){0,2}(?:appreciate|be\ \w+)\ (?:it\ )?if
+    |(?:would|is)\ it\ (?:be\ )?possible\ (?:for\ you\ )?to|i\ need\ (?:your|some|a\ bit\ of)?\ ?help(?:\ with)?
+    |help\ me(?:\ (?:to|with))?
+    )\b\W*)+
+    """,
+    re.VERBOSE | re.IGNORECASE,
+)
+"""Polite openings, which may stand before anything."""
+
 _ASKS = re.compile(
     r"""
     \? | \b(?:can|could|would|will|may|might|should)\ (?:you|i|we)\b
@@ -42,6 +58,8 @@ _ANSWERS = re.compile(
 def states(text: str) -> bool:
     """Say whether a message tells something and asks for nothing, as an answer does."""
     text = text[:READ]
+    if lead := _LEAD.match(text):
+        text = text[lead.end() :]
     return not _ASKS.search(text) and _ANSWERS.match(text) is not None
 
 

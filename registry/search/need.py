@@ -35,13 +35,14 @@ class Reading:
     """One text of a need as weighted terms: of the whole, and of each clause that has some.
 
     `quoted` are the terms that stand in quotes or code alone. `is_statement` says that it tells
-    something and asks for nothing.
+    something and asks for nothing. `text` is what was read.
     """
 
     terms: dict[str, float]
     clauses: tuple[dict[str, float], ...] = ()
     quoted: frozenset[str] = frozenset()
     is_statement: bool = False
+    text: str = ""
 
 
 def read(text: str) -> Reading:
@@ -54,6 +55,7 @@ def read(text: str) -> Reading:
         tuple(clauses) if len(clauses) > 1 else (),
         _quoted(text, terms),
         states(text),
+        text,
     )
 
 

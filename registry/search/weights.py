@@ -65,6 +65,9 @@ BOUNDS: Mapping[str, Bound] = {
         0.05,
     ),
     "quoted": _part("Quoted words", "What words count that stand in quotes or code alone."),
+    "corrected": _part(
+        "Corrected words", "What a word counts that is read as another, since no tool holds it."
+    ),
     "name_coverage": _part("Name coverage", "Share of the name's words that the message says."),
     "clause": _part("Best clause", "How well the one clause fits that fits best."),
     "passage": _part("Best example", "How much one example message is like the message."),
@@ -106,6 +109,7 @@ class Weights:
     b: float = 0.6
     rarity: float = 0.7
     quoted: float = 0.5
+    corrected: float = 0.6
     name_coverage: float = 0.25
     clause: float = 0.4
     passage: float = 0.2
