@@ -14,31 +14,10 @@ READ = 2_000
 """Characters of a message whose form is looked at: its manner shows at the start."""
 
 _PERSONS = frozenset(
-    [
-        "i",
-        "me",
-        "my",
-        "mine",
-        "myself",
-        "we",
-        "us",
-        "our",
-        "ours",
-        "ourselves",
-        "you",
-        "your",
-        "yours",
-        "yourself",
-        "u",
-        "he",
-        "him",
-        "his",
-        "she",
-        "her",
-        "they",
-        "them",
-        "their",
-    ]
+    """
+    i me my mine myself we us our ours ourselves you your yours yourself u he him his she her they
+    them their
+    """.split()
 )
 _FOR_ME = re.compile(
     r"\b(?:bring|build|find|get|give|help|let|make|read|send|show|tell)\ (?:me|us)\b"
