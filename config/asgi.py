@@ -18,10 +18,12 @@ django_application = get_asgi_application()
 
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
-    """Load LiteLLM while nobody waits: importing it takes seconds."""
+    """Load LiteLLM and the search index while nobody waits: both may take seconds."""
     from chat.llm import warm_up  # its models need Django to be set up
+    from registry.search.service import warm
 
     Thread(target=warm_up, name="warm-up", daemon=True).start()
+    warm()
     yield
 
 

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from celery import current_app
-from django.contrib.auth.models import User
 from django.core.cache import cache
 from django.db import DatabaseError, connection
 from kombu.exceptions import OperationalError
@@ -12,7 +11,7 @@ from redis.exceptions import RedisError
 
 from config.lib.errors import DomainError
 from registry.sandbox.client import sandbox
-from registry.search.service import indexed, search
+from registry.search.service import indexed, warm
 
 WORKER_SECONDS = 1.5
 """How long the workers have to answer."""
@@ -86,8 +85,7 @@ def _sandbox() -> str:
 
 
 def _search() -> str:
-    person = User.objects.filter(is_active=True).order_by("pk").first()
-    if person is None:
-        return "There is nobody yet who could search."
-    search("ready", user=person, limit=1)  # builds the index where this process has none yet
+    if loading := warm():
+        of = f": {loading.done} of {loading.total} tools" if loading.total else ""
+        raise NotReady(f"The search index is loading{of}.")
     return f"{indexed()} tools are indexed."

@@ -231,6 +231,12 @@ CODE_CALL_SECONDS = int(os.environ.get("SANDBOX_CODE_CALL_SECONDS", "20"))
 TOOL_CALLS_PER_MINUTE = int(os.environ.get("OUTFITTER_TOOL_CALLS_PER_MINUTE", "600"))
 """How often each caller may call a tool that has no limit of its own; 0: as often as they like."""
 
+SEARCH_INDEX_DIR = embedded.var_dir() / "search"
+"""Where the search index is kept for processes that start."""
+
+SEARCH_FOLLOWS_CHANGES = True
+"""Whether a thread keeps each process's search index; else every search looks for changes."""
+
 TOOL_CREDENTIALS = "agents.credentials.env_of"
 """Dotted path of `(user, agent or None) → Env`: whose variables a tool may read."""
 

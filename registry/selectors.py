@@ -27,9 +27,10 @@ BLOCKED = (ReviewStatus.REJECTED, ReviewStatus.QUARANTINED)
 RUNS = Q(stopped_at=None) & (Q(package=None) | Q(package__stopped_at=None))
 """The condition that neither a tool nor its package is stopped."""
 
-_REFUSED = Q(review_status__in=BLOCKED) | Q(
+REFUSED = Q(review_status__in=BLOCKED) | Q(
     package__review_status__in=BLOCKED, package__isnull=False
 )
+"""The condition that review has refused a tool or its package."""
 
 
 def approved() -> Q:
@@ -59,12 +60,12 @@ def is_made_by(user: User, tool: Tool) -> bool:
 def tools_usable_by(user: User) -> QuerySet[Tool]:
     """Return the tools that a person may link and be given: those of `tools_visible_to` that
     review has not refused and no governor has stopped, a reviewer no more than anybody else."""
-    return _living().filter(_open_to(user)).exclude(_REFUSED).filter(RUNS)
+    return _living().filter(_open_to(user)).exclude(REFUSED).filter(RUNS)
 
 
 def tools_triable_by(user: User) -> QuerySet[Tool]:
     """Return the tools that a person may call directly: a reviewer, what waits for review too."""
-    return tools_visible_to(user).exclude(_REFUSED).filter(RUNS)
+    return tools_visible_to(user).exclude(REFUSED).filter(RUNS)
 
 
 def _living() -> QuerySet[Tool]:

@@ -31,3 +31,6 @@ PASSWORD_HASHERS = [  # people are made all the time; the second is what the run
 
 # Tests that commit empty the tables afterwards, which the product lets nobody do.
 DATABASES["default"]["OPTIONS"]["options"] = "-c outfitter.empty=on"  # noqa: F405
+
+SEARCH_FOLLOWS_CHANGES = False
+"""Tests search what their own transaction has written, which no other thread could see."""

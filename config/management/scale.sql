@@ -31,12 +31,12 @@ SELECT 'scale-' || i, '!', '', '', '', false, true, false, now() FROM generate_s
 -- step: packages
 INSERT INTO registry_package (id, ecosystem, name, version, integrity, artifact, description,
     category, env, settings, allowed_hosts, frameworks, tier, downloads, manifest, findings,
-    deprecations, review_status, stopped_reason, added_by_id, created_at, updated_at)
+    deprecations, review_status, stopped_reason, added_by_id, search_xid, created_at, updated_at)
 SELECT md5('package' || i)::uuid, 'npm', '@scale/package-' || i, '1.' || i %% 9 || '.0', '', '',
     'Tools that ' || pg_temp.words(i), (ARRAY['text','data','web','finance','images','other'])[1 + i %% 6],
     '[]', '{}', '{}', '{}', 'minimal', (random() * 1000000)::int, '{}', '[]', '{}',
     (ARRAY['approved','approved','approved','approved','approved','approved','approved','candidate',
-    'rejected','quarantined'])[1 + i %% 10], '', p.id, now() - i * interval '1 minute',
+    'rejected','quarantined'])[1 + i %% 10], '', p.id, pg_current_xact_id()::text::bigint, now() - i * interval '1 minute',
     now() - i * interval '30 seconds'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
 
@@ -45,7 +45,7 @@ INSERT INTO registry_tool (id, package_id, kind, export_name, wire_name, title, 
     category, input_schema, output_schema, ai_agent, required_scopes, raw_string_args,
     scopes_added, scopes_dropped, timeout_governed, definition, timeout_seconds, version, quality, owner_id, team_id, visibility, review_status,
     unreviewed_versions, blocked_versions, deprecation_note, stopped_reason, import_health, execution_health,
-    created_at, updated_at)
+    search_xid, created_at, updated_at)
 SELECT md5('tool' || i)::uuid,
     CASE WHEN i %% 100 < %(requests)s THEN NULL
         ELSE md5('package' || (1 + i %% %(packages)s))::uuid END,
@@ -70,7 +70,7 @@ SELECT md5('tool' || i)::uuid,
     CASE WHEN i %% 50 = 1 THEN 'candidate' ELSE 'approved' END, '{}', '{}', '', '',
     CASE WHEN i %% 97 = 0 THEN 'broken' ELSE 'healthy' END,
     CASE WHEN i %% 89 = 0 THEN 'broken' WHEN i %% 83 = 0 THEN 'needs_key' ELSE 'healthy' END,
-    now() - i * interval '1 minute', now() - i * interval '30 seconds'
+    pg_current_xact_id()::text::bigint, now() - i * interval '1 minute', now() - i * interval '30 seconds'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
 
 -- step: versions

@@ -8,7 +8,12 @@ from django.db import models
 
 from registry.models.audit_triggers import audited
 from registry.models.stoppable import Stoppable, stop_constraints
-from registry.models.triggers import notify_change, notify_stop
+from registry.models.triggers import (
+    SEARCH_XID_HELP,
+    SEARCHED_OF_PACKAGE,
+    notify_stop,
+    stamps_search_change,
+)
 
 
 class Ecosystem(models.TextChoices):
@@ -104,6 +109,7 @@ class Package(Stoppable):
     )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
+    search_xid = models.BigIntegerField(default=0, editable=False, help_text=SEARCH_XID_HELP)
 
     class Meta:
         constraints = [
@@ -125,9 +131,10 @@ class Package(Stoppable):
             models.Index(models.F("downloads").desc(nulls_last=True), name="package_downloads"),
             models.Index(fields=["review_status", "name"], name="package_review_name"),
             models.Index(fields=["name", "id"], name="package_name"),
+            models.Index(fields=["search_xid"], name="package_search_xid"),
         ]
         triggers = [
-            notify_change("package_changed", "''"),
+            stamps_search_change("package_changed", SEARCHED_OF_PACKAGE),
             notify_stop("package_stopped"),
             *audited("package", *GOVERNED, label="item.ecosystem || ':' || item.name"),
         ]

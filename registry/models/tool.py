@@ -14,7 +14,13 @@ from registry.models.audit_triggers import audited
 from registry.models.health import FINE, ExecutionHealth, Fares, Health, HealthState, in_state
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
-from registry.models.triggers import keeps_health_history, notify_change, notify_stop
+from registry.models.triggers import (
+    SEARCH_XID_HELP,
+    SEARCHED_OF_TOOL,
+    keeps_health_history,
+    notify_stop,
+    stamps_search_change,
+)
 
 __all__ = [
     "CALLED_TOOLS",
@@ -80,6 +86,13 @@ MERIT = models.Case(
 )
 """What the catalogue puts the best tools first by: of a broken one it lies below every score of
 what works. It is worded the same in the index and in what asks."""
+
+
+_DOWN_ANEW = (
+    "NEW.execution_health = 'upstream_down'"
+    " AND NEW.last_health_check_at IS DISTINCT FROM OLD.last_health_check_at"
+)
+"""SQL: the service behind a tool did not answer once more, so that it rests once more."""
 
 
 class Tool(Fares, Stoppable):
@@ -183,6 +196,7 @@ class Tool(Fares, Stoppable):
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     deleted_at = models.DateTimeField(null=True, blank=True)
+    search_xid = models.BigIntegerField(default=0, editable=False, help_text=SEARCH_XID_HELP)
 
     needs: tuple[str, ...] = ()
     """Variables that the reader has not set; told by `registry.needs`, never stored."""
@@ -274,6 +288,7 @@ class Tool(Fares, Stoppable):
             models.Index(fields=["kind", "title", "id"], name="tool_kind_title"),
             models.Index(fields=["-created_at", "id"], name="tool_created"),
             GinIndex(NAMES, name="tool_names"),
+            models.Index(fields=["search_xid"], name="tool_search_xid"),
             models.Index(
                 fields=["import_health"],
                 name="tool_import_health",
@@ -309,7 +324,7 @@ class Tool(Fares, Stoppable):
             ),
         ]
         triggers = [
-            notify_change("tool_changed", "NEW.id::text"),
+            stamps_search_change("tool_changed", SEARCHED_OF_TOOL, also=_DOWN_ANEW),
             notify_stop("tool_stopped"),
             keeps_health_history(),
             *audited("tool", *GOVERNED, label="item.wire_name"),

@@ -1,13 +1,31 @@
 """Triggers that several models share."""
 
+from collections.abc import Sequence
+
 import pgtrigger
 
 CHANGE_CHANNEL = "outfitter_registry"
-"""NOTIFY channel on which every change of what is searchable is told; the payload is a tool id,
-or empty when more than one tool may have changed."""
+"""NOTIFY channel that rings when what is searched has changed. The payload is empty: what changed
+is read by `search_xid`, and one transaction rings once however many rows it writes."""
+
+SEARCHED_OF_TOOL = (
+    *("package_id", "kind", "export_name", "wire_name", "title", "description", "category"),
+    *("input_schema", "output_schema", "ai_agent", "required_scopes", "quality"),
+    *("owner_id", "team_id", "visibility", "review_status", "deprecated_on"),
+    *("import_health", "execution_health", "stopped_at", "deleted_at"),
+)
+"""Columns of a tool that the search reads; times and counts that every call moves are not."""
+
+SEARCHED_OF_PACKAGE = (
+    *("ecosystem", "name", "description", "downloads"),
+    *("review_status", "stopped_at", "added_by_id"),
+)
 
 STOP_CHANNEL = "outfitter_stops"
 """NOTIFY channel on which it is told that a tool or package was stopped; the payload is its id."""
+
+SEARCH_XID_HELP = "The transaction that last changed what the search reads; set by a trigger."
+
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),
     *("error_code", "decision", "duration_ms", "cost"),
@@ -32,13 +50,32 @@ def append_only(name: str) -> pgtrigger.Protect:
     return pgtrigger.Protect(name=name, operation=pgtrigger.Update | pgtrigger.Delete)
 
 
-def notify_change(name: str, payload: str) -> pgtrigger.Trigger:
-    """Tell every process that `payload` (an SQL expression over NEW) changed."""
+def stamps_search_change(
+    name: str, columns: Sequence[str], *, also: str = "false"
+) -> pgtrigger.Trigger:
+    """Stamp a row with its transaction whenever one of `columns` changes, and ring the bell.
+
+    `also` is an SQL condition over OLD and NEW that counts as a change, too. Nobody else can
+    write `search_xid`. A reader that noted `pg_snapshot_xmin(pg_current_snapshot())` before it
+    read finds everything that it cannot have seen at `search_xid >=` that.
+    """
+    old = ", ".join(f"OLD.{column}" for column in columns)
+    new = ", ".join(f"NEW.{column}" for column in columns)
     return pgtrigger.Trigger(
         name=name,
-        when=pgtrigger.After,
+        when=pgtrigger.Before,
         operation=pgtrigger.Insert | pgtrigger.Update,
-        func=f"PERFORM pg_notify('{CHANGE_CHANNEL}', {payload}); RETURN NULL;",
+        func=f"""
+            IF TG_OP = 'UPDATE' THEN
+                NEW.search_xid := OLD.search_xid;
+                IF ({new}) IS NOT DISTINCT FROM ({old}) AND NOT ({also}) THEN
+                    RETURN NEW;
+                END IF;
+            END IF;
+            NEW.search_xid := pg_current_xact_id()::text::bigint;
+            PERFORM pg_notify('{CHANGE_CHANNEL}', '');
+            RETURN NEW;
+        """,
     )
 
 

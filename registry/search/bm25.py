@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -123,6 +123,54 @@ class Postings:
         self._sums -= self._counts[slot]
         self._living -= 1
 
+    def arrays(self, slots: NDArray[np.intp]) -> tuple[dict[str, NDArray[Any]], list[str]]:
+        """Return what is held of some documents, numbered anew from 0, and the terms they hold.
+
+        The holders of term n are those from `ends[n - 1]` to `ends[n]` of `holders`, each with a
+        row of `counts`.
+        """
+        places = np.full(self.size, -1, dtype=np.int32)
+        places[slots] = np.arange(len(slots), dtype=np.int32)
+        terms, ends, holders, counts = [], [], [], []
+        end = 0
+        for term, number in self._vocabulary.items():
+            if held := self._added[number]:
+                end += len(held)
+                terms.append(term)
+                ends.append(end)
+                holders.append(places[np.fromiter(held, dtype=np.int32, count=len(held))])
+                counts.append(b"".join(held.values()))
+        table = np.frombuffer(b"".join(counts), dtype=np.uint8).reshape(-1, self._width)
+        return {
+            "lengths": self._counts[slots],
+            "ends": np.array(ends, dtype=np.int64),
+            "holders": np.concatenate(holders) if holders else np.zeros(0, dtype=np.int32),
+            "counts": table,
+        }, terms
+
+    @classmethod
+    def from_arrays(
+        cls, scheme: Scheme, arrays: Mapping[str, NDArray[Any]], terms: Sequence[str]
+    ) -> "Postings":
+        """Return what `arrays` told of living documents."""
+        postings = cls(scheme)
+        width, size = postings._width, len(arrays["lengths"])
+        if not size:
+            return postings
+        postings._vocabulary = {term: number for number, term in enumerate(terms)}
+        data, holders = arrays["counts"].tobytes(), arrays["holders"].tolist()
+        rows = [data[start : start + width] for start in range(0, len(data), width)]
+        begin = 0
+        for end in arrays["ends"].tolist():
+            postings._added.append(dict(zip(holders[begin:end], rows[begin:end], strict=True)))
+            begin = end
+        postings._alive = np.ones(size, dtype=np.bool_)
+        postings._counts = np.array(arrays["lengths"])
+        postings._terms = _terms_of(arrays["ends"], arrays["holders"], size)
+        postings._sums = postings._counts.sum(axis=0, dtype=np.int64)
+        postings._living = size
+        return postings
+
     def gains(self, query: Mapping[str, float], scheme: Scheme | None = None) -> list[Gains]:
         """Return what each known term of a query adds, in the order of the query."""
         scheme = scheme or self.scheme
@@ -193,3 +241,13 @@ class Postings:
         for term, number in self._vocabulary.items():
             if number in wanted:
                 yield term, self._added[number][slot]
+
+
+def _terms_of(
+    ends: NDArray[np.int64], holders: NDArray[np.int32], size: int
+) -> list[tuple[int, ...]]:
+    """Return the terms of each document: the postings the other way round."""
+    terms = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
+    numbers = terms[np.argsort(holders, kind="stable")].tolist()
+    stops = np.cumsum(np.bincount(holders, minlength=size)).tolist()
+    return [tuple(numbers[a:b]) for a, b in zip([0, *stops], stops, strict=False)]

@@ -1,6 +1,7 @@
 """Read from the database what the search index knows of each tool."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Q, QuerySet
@@ -10,41 +11,79 @@ from registry.models import Tool
 from registry.models.health import HealthState
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
+from registry.search.columns import Facts
 from registry.search.document import SearchDocument
-from registry.selectors import approved
+from registry.selectors import REFUSED, RUNS, approved
+
+_READ = (
+    *("kind", "export_name", "wire_name", "title", "description", "category"),
+    *("input_schema", "output_schema", "ai_agent", "required_scopes", "quality"),
+    *("owner_id", "team_id", "visibility", "review_status", "deprecated_on"),
+    *("import_health", "execution_health", "last_health_check_at"),
+    *("package__ecosystem", "package__name", "package__description", "package__downloads"),
+    *("package__review_status", "package__added_by_id"),
+)
 
 
-def searchable(tool_ids: Iterable[UUID]) -> list[SearchDocument]:
-    """Return the documents of those among `tool_ids` that can be found."""
-    return [document_of(tool) for tool in _findable().filter(pk__in=list(tool_ids))]
+@dataclass(frozen=True)
+class Entry:
+    """One tool as the index holds it: what is ranked by, and what is filtered by."""
+
+    document: SearchDocument
+    facts: Facts
 
 
-def searchable_after(last: UUID | None, limit: int) -> list[SearchDocument]:
-    """Return the documents of the next tools that can be found, in the order of their ids."""
-    tools = _findable().order_by("pk")
+def entries_of(tool_ids: Iterable[UUID]) -> list[Entry]:
+    """Return the entries of those among `tool_ids` that can be found."""
+    return [entry_of(tool) for tool in findable().filter(pk__in=list(tool_ids))]
+
+
+def entries_after(last: UUID | None, limit: int) -> list[Entry]:
+    """Return the entries of the next tools that can be found, in the order of their ids."""
+    tools = findable().order_by("pk")
     if last is not None:
         tools = tools.filter(pk__gt=last)
-    return [document_of(tool) for tool in tools[:limit]]
+    return [entry_of(tool) for tool in tools[:limit]]
 
 
-def _findable() -> QuerySet[Tool]:
-    """Return the living tools but for those that nobody may find.
+def findable() -> QuerySet[Tool]:
+    """Return the tools that anybody may find.
 
     What a person made and nobody has approved is found by that person. A package that waits is
     found by nobody, whoever brought it: what strangers say of it reaches no model by itself.
     """
-    tools = Tool.objects.filter(deleted_at=None).select_related("package")
-    return tools.filter(approved() | Q(owner__isnull=False))
+    tools = Tool.objects.filter(RUNS, deleted_at=None).exclude(REFUSED)
+    tools = tools.filter(approved() | Q(owner__isnull=False))
+    return tools.select_related("package").only(*_READ)
 
 
-def _only_for(tool: Tool) -> frozenset[int]:
-    """Return who owns a tool that is for nobody else; empty where it is for others as well."""
+def entry_of(tool: Tool) -> Entry:
+    """Return what the index keeps of one tool."""
+    document = document_of(tool)
+    return Entry(document, facts_of(tool, document.text))
+
+
+def facts_of(tool: Tool, text: int = 0) -> Facts:
+    """Return what a tool is filtered by; `text` is the digest of its words."""
     package = tool.package
     status = ReviewStatus.APPROVED
     is_approved = tool.review_status == status and (not package or package.review_status == status)
-    if tool.visibility == Visibility.TEAM or (tool.visibility == Visibility.PUBLIC and is_approved):
-        return frozenset()
-    return frozenset(() if tool.owner_id is None else (tool.owner_id,))
+    state = tool.health_state
+    down_at = tool.last_health_check_at if state == HealthState.UPSTREAM_DOWN else None
+    return Facts(
+        is_open=tool.visibility == Visibility.PUBLIC and is_approved,
+        owner=tool.owner_id or 0,
+        adder=(package.added_by_id or 0) if package else 0,
+        team=(tool.team_id or 0) if tool.visibility == Visibility.TEAM else 0,
+        kind=tool.kind,
+        category=tool.category,
+        package=package.name if package else "",
+        state=state.value,
+        scopes=tuple(tool.required_scopes),
+        retired_on=tool.deprecated_on,
+        down_at=down_at.timestamp() if down_at else 0.0,
+        text=text,
+    )
 
 
 def document_of(tool: Tool) -> SearchDocument:
@@ -69,7 +108,6 @@ def document_of(tool: Tool) -> SearchDocument:
         quality=float(tool.quality),
         health=float(tool.health_state == HealthState.HEALTHY),
         downloads=(package.downloads or 0) if package else 0,
-        only_for=_only_for(tool),
     )
 
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Lock
+from threading import Event, Lock
 
 from django.db import OperationalError, connection, transaction
 from psycopg.errors import QueryCanceled
@@ -42,6 +42,11 @@ class Deadline:
             yield
         finally:
             lock.release()
+
+    def wait_for(self, event: Event) -> None:
+        """Wait until something has happened; give up when the time is over."""
+        if not event.is_set() and not event.wait(self.left):
+            raise self._over()
 
     @contextmanager
     def querying(self) -> Iterator[None]:

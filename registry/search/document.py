@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from registry.search.tokens import tokenize
 
@@ -14,7 +15,6 @@ class SearchDocument:
     share in 0–1, `downloads` the package's downloads of the last month, `health` 1 for a tool
     that is known to work, else 0; these three order equals and are no text.
     `wire_name` is what models call it by; it is looked up, not ranked.
-    `only_for` are the people who may find it; empty: whoever may use it.
     """
 
     id: str
@@ -34,11 +34,16 @@ class SearchDocument:
     quality: float = 0.0
     health: float = 0.0
     downloads: int = 0
-    only_for: frozenset[int] = frozenset()
 
-    def is_for(self, person: int | None) -> bool:
-        """Say whether it may be among what is found for a person."""
-        return not self.only_for or person in self.only_for
+    @property
+    def text(self) -> int:
+        """Return a digest of all that is indexed of it: 64 bits, never 0."""
+        said = [value for name, value in vars(self).items() if name not in _NO_TEXT]
+        digest = blake2b(repr(said).encode(errors="surrogatepass"), digest_size=8)
+        return int.from_bytes(digest.digest(), "big") or 1
+
+
+_NO_TEXT = {"quality", "health", "downloads"}
 
 
 def terms_of(document: SearchDocument) -> tuple[list[str], ...]:

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,9 +92,27 @@ class Engine:
         """Return how many slots there are: the length of a mask."""
         return self._postings.size
 
+    @property
+    def alive(self) -> Mask:
+        """Return for each slot whether a document is in it, to be read alone."""
+        return self._postings.alive
+
+    def scores_of(self, terms: Mapping[str, float], weights: Weights | None = None) -> Floats:
+        """Return by slot what weighted terms score by BM25 alone."""
+        gains = self._postings.gains(terms, _scheme(weights or self.weights))
+        return self._postings.scores(gains)
+
+    def idf(self, term: str) -> float:
+        """Return the idf of a term, 0 where no document holds it."""
+        return self._postings.idf(term, _scheme(self.weights)) or 0.0
+
     def slot(self, document_id: str) -> int:
         """Return the slot of a document. Raises KeyError where it is not in the index."""
         return self._slots[document_id]
+
+    def id_of(self, slot: int) -> str:
+        """Return the id of the document in a slot."""
+        return self._held[slot].id
 
     def put(self, document: SearchDocument) -> int:
         """Add a document, or replace it; return its new slot."""
@@ -112,12 +130,58 @@ class Engine:
         )
         if slot >= len(self._merit):
             self._merit = np.concatenate([self._merit, np.zeros_like(self._merit)])
-        self._merit[slot] = (
+        self.set_merit(document)
+        return slot
+
+    def set_merit(self, document: SearchDocument) -> None:
+        """Take over what orders equals of a document whose words are as they were."""
+        self._merit[self._slots[document.id]] = (
             document.quality,
             document.health,
             math.log10(document.downloads + 1),
         )
-        return slot
+
+    def arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, list[Any]], NDArray[np.intp]]:
+        """Return the index as arrays and lists of texts, and the slots that they hold, in order.
+
+        Documents that are gone are left out, so that `from_arrays` numbers slots from 0.
+        """
+        slots = np.flatnonzero(self._postings.alive)
+        arrays, terms = self._postings.arrays(slots)
+        held = [self._held[slot] for slot in slots]
+        texts: dict[str, list[Any]] = {
+            "terms": terms,
+            "ids": [item.id for item in held],
+            "names": [" ".join(item.name) for item in held],
+            "passages": [[" ".join(passage) for passage in item.passages] for item in held],
+            "limitations": [" ".join(item.limitations) for item in held],
+        }
+        return {**arrays, "merit": self._merit[slots]}, texts, slots
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, NDArray[Any]],
+        texts: Mapping[str, list[Any]],
+        weights: Weights | None = None,
+    ) -> "Engine":
+        """Return the index that `arrays` told."""
+        engine = cls(weights)
+        engine._postings = Postings.from_arrays(engine._postings.scheme, arrays, texts["terms"])
+        engine._slots = {name: slot for slot, name in enumerate(texts["ids"])}
+        engine._held = [
+            _Held(
+                tool_id,
+                frozenset(name.split()),
+                tuple(frozenset(passage.split()) for passage in passages),
+                frozenset(limitations.split()),
+            )
+            for tool_id, name, passages, limitations in zip(
+                texts["ids"], texts["names"], texts["passages"], texts["limitations"], strict=True
+            )
+        ]
+        engine._merit = np.array(arrays["merit"]) if engine._held else np.zeros((16, 3))
+        return engine
 
     def remove(self, document_id: str) -> None:
         """Take a document out; do nothing when it is not in the index."""

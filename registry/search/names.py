@@ -4,9 +4,9 @@ Row n is the tool in slot n of the index, so that a mask of the index says who m
 is not in the mask changes nothing: neither what is found nor whether a slip is mended.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,8 +60,12 @@ class Names:
             self._merit = np.concatenate([self._merit, more])
         self._texts[slot] = _text_of(document)
         self._ids[slot] = document.id
-        self._merit[slot] = document.quality
         self._unread.append(slot)
+        self.set_merit(slot, document)
+
+    def set_merit(self, slot: int, document: SearchDocument) -> None:
+        """Take over what orders equals."""
+        self._merit[slot] = document.quality
 
     def remove(self, slot: int) -> None:
         """Forget the tool in a slot."""
@@ -124,13 +128,38 @@ class Names:
         )
         return [slot for *_, slot in ranked[:limit]]
 
-    def _read(self) -> WordIndex:
+    def arrays(self, slots: Slots) -> dict[str, NDArray[Any]]:
+        """Return what is held of some slots, to be stored; they are numbered anew from 0."""
+        words = self._read(settled=True)
+        places = np.full(len(self._texts), -1, np.int32)
+        places[slots] = np.arange(len(slots), dtype=np.int32)
+        texts = [self._texts[slot] for slot in slots]
+        return {
+            **words.arrays(places),
+            "texts": np.frombuffer(b"".join(texts), np.uint8),
+            "ends": np.cumsum([len(text) for text in texts], dtype=np.int64),
+            "merit": self._merit[slots],
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], ids: Sequence[str]) -> "Names":
+        """Return what `arrays` told; `ids` are those of the tools, in the order of their slots."""
+        names = cls()
+        if ids:
+            text, ends = arrays["texts"].tobytes(), arrays["ends"].tolist()
+            names._texts = [text[a:b] for a, b in zip([0, *ends], ends, strict=False)]
+            names._ids = list(ids)
+            names._merit = np.array(arrays["merit"])
+            names._words = WordIndex.from_arrays(arrays)
+        return names
+
+    def _read(self, *, settled: bool = False) -> WordIndex:
         """Return the words, those included that were put since the last look."""
         unread, self._unread = self._unread, []
         for slot in unread:
             if text := self._texts[slot]:
                 self._words.put(slot, text.decode().split("\n", CALLED)[:CALLED])
-        if self._words.is_unsettled:
+        if settled or self._words.is_unsettled:
             alive = np.fromiter(map(bool, self._texts), np.bool_, count=len(self._texts))
             self._words.settle(alive)
         return self._words

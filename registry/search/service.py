@@ -1,27 +1,22 @@
-"""Find the tools that fit a message: one index per process, kept fresh by NOTIFY."""
+"""Find the tools that fit a message."""
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import timedelta
-from queue import Empty, SimpleQueue
-from threading import Lock
+from dataclasses import dataclass
+from typing import NamedTuple
 from uuid import UUID
 
-import numpy as np
 from django.contrib.auth.models import User
 from django.utils import timezone
 
-from registry.changes import Follower, feed
 from registry.deprecated import deprecation_notice, is_retired
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
-from registry.models.triggers import CHANGE_CHANNEL
-from registry.search.catalogue import searchable, searchable_after
+from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
-from registry.search.document import SearchDocument
-from registry.search.engine import Engine
+from registry.search.index import process_index
 from registry.search.need import Need
+from registry.search.replica import UPSTREAM_REST
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
@@ -29,16 +24,26 @@ from registry.step_troubles import step_troubles
 FLOOR = Weights().floor
 """Relevance below which a tool is not injected; calibrated in tests/registry/search."""
 
-UPSTREAM_REST = timedelta(minutes=10)
-"""For how long a tool is not offered after the service behind it did not answer."""
+SPARE = 20
+"""Tools beyond the limit that are looked for, to be told of or to replace what has just gone."""
 
-CANDIDATES = 100
-"""How many of the best-ranked tools are checked against the caller's permissions."""
+EVERYTHING = Narrowing()
 
-PAGE = 500
-"""Tools that are read at once; between two pages the time is looked at."""
+_READ = (
+    *("kind", "wire_name", "title", "definition", "required_scopes", "import_health"),
+    *("execution_health", "last_health_check_at", "deprecated_on", "deleted_at"),
+    *("package__name", "successor__wire_name", "successor__deleted_at"),
+    *("owner__username", "team__name"),
+)
 
 BEYOND_LIMIT = "enough tools found already"
+
+
+class Loading(NamedTuple):
+    """How many tools have been read of how many."""
+
+    done: int
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,151 +78,61 @@ class SearchAnswer:
         return sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
 
 
-@dataclass
-class _Reading:
-    """A new index that is being read from the database, as far as it has come."""
-
-    index: Engine = field(default_factory=Engine)
-    documents: dict[str, SearchDocument] = field(default_factory=dict)
-    last: UUID | None = None
-
-
-class SearchIndex:
-    """The index of this process."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._reading: _Reading | None = None
-        self._index = Engine()
-        self._documents: dict[str, SearchDocument] = {}
-        self._changes: SimpleQueue[str] = SimpleQueue()
-        self._follower: Follower | None = None
-
-    def __len__(self) -> int:
-        return len(self._documents)
-
-    def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
-    ) -> list[tuple[UUID, dict[str, float]]]:
-        """Return the best tools with the parts of their scores, best first.
-
-        What is for its makers alone takes no place among what is found for others.
-        """
-        with deadline.holding(self._lock):
-            self._refresh(deadline)
-            mask = np.zeros(self._index.size, dtype=np.bool_)
-            found = (item for item in self._documents.values() if item.is_for(person))
-            mask[[self._index.slot(item.id) for item in found]] = True
-            need = Need(text=query, recent=tuple(recent))
-            ranked = self._index.rank(need, mask=mask, limit=CANDIDATES)
-            deadline.check()
-        return [(UUID(hit.id), {"score": hit.score, **hit.parts}) for hit in ranked]
-
-    def reset(self) -> None:
-        """Forget everything and let go of the connection; the next search builds it anew."""
-        with self._lock:
-            follower, self._follower = self._follower, None
-        if follower:
-            feed.leave(follower)
-
-    def _refresh(self, deadline: Deadline) -> None:
-        """Bring the index up to date; what was read when the time is over is kept for the next."""
-        if self._follower is None:
-            self._follower = feed.follow(CHANGE_CHANNEL, self._changes.put)
-            self._reading = _Reading()
-        if self._reading is None and self._changes.empty():
-            return
-        with deadline.querying():
-            self._read_on(deadline)
-            while changed := self._drained():
-                self._catch_up(changed, deadline)
-
-    def _catch_up(self, changed: set[str], deadline: Deadline) -> None:
-        if "" in changed:
-            self._reading = _Reading()
-            self._read_on(deadline)
-            return
-        try:
-            self._load(changed)
-            deadline.check()
-        except Exception:
-            for tool_id in changed:  # the next search has to know of them
-                self._changes.put(tool_id)
-            raise
-
-    def _drained(self) -> set[str]:
-        changed: set[str] = set()
-        while True:
-            try:
-                changed.add(self._changes.get_nowait())
-            except Empty:
-                return changed
-
-    def _read_on(self, deadline: Deadline) -> None:
-        reading = self._reading
-        if reading is None:
-            return
-        while page := searchable_after(reading.last, PAGE):
-            for document in page:
-                reading.index.put(document)
-                reading.documents[document.id] = document
-            reading.last = UUID(page[-1].id)
-            deadline.check()
-        self._index, self._documents, self._reading = reading.index, reading.documents, None
-
-    def _load(self, tool_ids: set[str]) -> None:
-        living = {document.id: document for document in searchable(map(UUID, tool_ids))}
-        for tool_id in tool_ids:
-            if document := living.get(tool_id):
-                self._index.put(document)
-                self._documents[tool_id] = document
-            else:
-                self._index.remove(tool_id)
-                self._documents.pop(tool_id, None)
-
-
-_process_index = SearchIndex()
-
-
 def search(
     query: str,
     *,
     user: User,
     recent: Sequence[str] = (),
+    queries: Sequence[str] = (),
     limit: int = 5,
     exclude: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
     floor: float = FLOOR,
+    narrowing: Narrowing = EVERYTHING,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
 
-    Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
+    `recent` are the messages before it, `queries` what is wanted in a model's words, one need
+    each. Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
-    person may not see are not told at all. Raises SearchTimeout after `SEARCH_SECONDS`.
+    person may not see, or that `narrowing` leaves out, are not told at all. Raises SearchTimeout
+    after `SEARCH_SECONDS`.
     """
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
+    teams = frozenset(user.groups.values_list("pk", flat=True))
+    ranked = process_index.using(
+        lambda replica: replica.rank(
+            Need(text=query, recent=tuple(recent), queries=tuple(queries)),
+            Audience(person=user.pk, teams=teams),
+            now=timezone.now(),
+            narrowing=narrowing,
+            scopes=scopes,
+            exclude=[str(tool_id) for tool_id in exclude],
+            wanted=limit + SPARE,
+        ),
+        deadline,
+    )
     with deadline.querying():
-        usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+        usable = tools_usable_by(user).only(*_READ).in_bulk([UUID(each.id) for each in ranked])
         troubles = step_troubles(usable.values())
     hits: list[Hit] = []
     places = limit
-    for tool_id, parts in candidates:
-        tool = usable.get(tool_id)
-        if tool is None:
+    for each in ranked:
+        tool = usable.get(UUID(each.id))
+        if tool is None:  # the database knows what the index has not heard of yet
             continue
-        reason = _reason(tool, parts["score"], exclude, scopes, floor, places)
-        if reason in ("", BEYOND_LIMIT) and tool_id in troubles:
-            reason = f"broken: {troubles[tool_id]}"
+        reason = _reason(tool, each.score, exclude, scopes, floor, places)
+        if reason in ("", BEYOND_LIMIT) and tool.pk in troubles:
+            reason = f"broken: {troubles[tool.pk]}"
         places -= not reason
         hits.append(
             Hit(
-                tool_id=tool_id,
+                tool_id=tool.pk,
                 wire_name=tool.wire_name,
                 title=tool.title,
-                score=parts["score"],
-                parts={name: value for name, value in parts.items() if name != "score"},
+                score=each.score,
+                parts=each.parts,
                 injected=not reason,
                 reason=reason,
             )
@@ -262,11 +177,20 @@ def _unfit(tool: Tool) -> str:
     return "its service is down" if seen and timezone.now() - seen < UPSTREAM_REST else ""
 
 
+def warm() -> Loading | None:
+    """Have this process's index loaded; return how far that is, or None where it is done."""
+    process_index.warm()
+    if process_index.is_loaded:
+        return None
+    progress = process_index.progress
+    return Loading(progress.done, progress.total)
+
+
 def indexed() -> int:
-    """Return how many tools this process's index holds; 0 before the first search."""
-    return len(_process_index)
+    """Return how many tools this process's index holds; 0 before it is loaded."""
+    return len(process_index)
 
 
 def reset() -> None:
     """Drop this process's index and its change feed."""
-    _process_index.reset()
+    process_index.reset()

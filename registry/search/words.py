@@ -3,8 +3,8 @@
 import re
 import unicodedata
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,3 +121,22 @@ class WordIndex:
         self._words, self._slots, self._first = words, slots[order], first[order]
         self._starts = np.searchsorted(by_word[order], np.arange(len(words) + 1))
         self._apart = []
+
+    def arrays(self, places: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
+        """Return what was sorted in, to be stored; `places` are the new numbers of slots."""
+        return {
+            "words": np.frombuffer("\n".join(self._words).encode(), np.uint8),
+            "starts": self._starts,
+            "slots": places[self._slots],
+            "first": self._first,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "WordIndex":
+        """Return what `arrays` told."""
+        index = cls()
+        text = arrays["words"].tobytes().decode()
+        index._words = text.split("\n") if text else []
+        index._starts, index._slots = np.array(arrays["starts"]), np.array(arrays["slots"])
+        index._first = np.array(arrays["first"])
+        return index

@@ -39,10 +39,10 @@ from tests import factories
 pytestmark = pytest.mark.django_db
 
 UNGOVERNED = {
-    Package: {"id", "downloads", "deprecations", "created_at", "updated_at"},
+    Package: {"id", "downloads", "deprecations", "search_xid", "created_at", "updated_at"},
     Tool: {
         *("id", "quality", "import_health", "execution_health", "health_error"),
-        *("last_health_check_at", "created_at", "updated_at"),
+        *("last_health_check_at", "search_xid", "created_at", "updated_at"),
     },
     ToolVersion: {"id", "snapshot", "created_at"},
     Proposal: {"id", "opened_at"},

@@ -131,11 +131,23 @@ def test_what_waits_for_review_is_found_by_whoever_made_it_and_a_package_by_nobo
 
 
 def test_what_others_have_for_themselves_takes_no_place(alice, charlie, catalogue, monkeypatch):
-    monkeypatch.setattr("registry.search.service.CANDIDATES", 2)
+    monkeypatch.setattr("registry.search.replica.MOST_RANKED", 2)
     for _ in range(4):
         make_sequence(charlie, title=NEED, description=NEED)
     tool = markdown_tool()
     assert tool.pk in found(alice)
+
+
+def test_what_is_unfit_or_at_hand_takes_no_place(alice, catalogue, monkeypatch):
+    monkeypatch.setattr("registry.search.replica.MOST_RANKED", 2)
+    tool = markdown_tool(title="Markdown", description="Makes markdown of a page.")
+    linked = frozenset(markdown_tool().pk for _ in range(3))
+    for _ in range(4):
+        markdown_tool(execution_health=Health.BROKEN)
+    told = reasons(alice, exclude=linked)
+
+    assert told[tool.pk] == ""
+    assert set(told.values()) >= {"", "broken"} or "already at hand" in told.values()
 
 
 def test_what_is_left_out_is_told_with_the_reason(alice, catalogue):

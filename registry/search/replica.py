@@ -1,0 +1,147 @@
+"""The searchable catalogue in memory: the engine's index, with the columns that filter it."""
+
+from collections.abc import Collection
+from datetime import UTC, datetime, timedelta
+from itertools import chain
+
+import numpy as np
+
+from registry.search.columns import (
+    Audience,
+    Circumstances,
+    Columns,
+    Facts,
+    Mask,
+    Masks,
+    Narrowing,
+)
+from registry.search.document import SearchDocument
+from registry.search.engine import Engine, Ranked
+from registry.search.names import Names, Texts
+from registry.search.need import Need
+from registry.search.similar import similar
+from registry.search.weights import Weights
+
+MOST_RANKED = 100
+"""How many of the best are told of."""
+
+UPSTREAM_REST = timedelta(minutes=10)
+"""For how long a tool is not offered after the service behind it did not answer."""
+
+LEAST_WASTED = 1_000
+"""Slots of documents that are gone that nobody minds."""
+
+
+class Replica:
+    """What one process knows of all tools. Not safe for concurrent use with writes."""
+
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        columns: Columns | None = None,
+        names: Names | None = None,
+    ) -> None:
+        self.engine = engine or Engine()
+        self.columns = columns or Columns()
+        self.names = names or Names()
+
+    def __len__(self) -> int:
+        return len(self.engine)
+
+    @property
+    def is_wasteful(self) -> bool:
+        """Say whether most of it belongs to documents that are gone."""
+        gone = self.engine.size - len(self.engine)
+        return gone > max(LEAST_WASTED, len(self.engine))
+
+    def put(self, document: SearchDocument, facts: Facts) -> None:
+        """Add a tool, or replace it; where its words are as they were, they stay as they are."""
+        if document.id in self.engine:
+            slot = self.engine.slot(document.id)
+            if self.columns.text_of(slot) == facts.text:
+                self.engine.set_merit(document)
+                self.names.set_merit(slot, document)
+                self.columns.put(slot, facts)
+                return
+            self.names.remove(slot)
+        slot = self.engine.put(document)
+        self.names.put(slot, document)
+        self.columns.put(slot, facts)
+
+    def remove(self, tool_id: str) -> None:
+        """Take a tool out; do nothing when it is not there."""
+        if tool_id in self.engine:
+            self.names.remove(self.engine.slot(tool_id))
+            self.engine.remove(tool_id)
+
+    def rank(
+        self,
+        need: Need,
+        audience: Audience,
+        *,
+        now: datetime,
+        narrowing: Narrowing,
+        scopes: frozenset[str] | None,
+        exclude: Collection[str],
+        wanted: int,
+        weights: Weights | None = None,
+    ) -> list[Ranked]:
+        """Return the best of what an audience may see, the best first.
+
+        What would not help now is among it, to be told with the reason, and takes no place: where
+        it leaves fewer than `wanted` that would, the others are ranked by themselves.
+        """
+        masks = self._masks(audience, narrowing, now, scopes)
+        ranked = self.engine.rank(need, mask=masks.visible, limit=MOST_RANKED, weights=weights)
+        fit = self._without(masks.fit, exclude)
+        fitting = sum(bool(fit[self.engine.slot(each.id)]) for each in ranked)
+        if fitting >= wanted or fitting == len(ranked):
+            return ranked
+        unfit = (each for each in ranked if not fit[self.engine.slot(each.id)])
+        alone = self.engine.rank(need, mask=fit, limit=MOST_RANKED, weights=weights)
+        return sorted(chain(alone, unfit), key=lambda each: (-each.score, each.id))
+
+    def called(self, name: str, audience: Audience, narrowing: Narrowing) -> list[str]:
+        """Return the ids of the tools of a name or title."""
+        return self.names.ids(self.names.called(name, self._visible(audience, narrowing)))
+
+    def begun(self, text: str, audience: Audience, narrowing: Narrowing, limit: int) -> list[str]:
+        """Return the ids of the best tools whose names have words that begin so."""
+        mask = self._visible(audience, narrowing)
+        return self.names.ids(self.names.begun(text, mask, limit))
+
+    def texts(self, audience: Audience, narrowing: Narrowing) -> Texts:
+        """Return what a pattern is held against; it may be kept."""
+        return self.names.texts(self._visible(audience, narrowing))
+
+    def like(self, document: SearchDocument, audience: Audience, limit: int) -> list[Ranked]:
+        """Return the tools that are the most like one, never itself, the nearest first."""
+        mask = self._without(self._visible(audience, Narrowing()), [document.id])
+        return similar(self.engine, document, mask, limit)
+
+    def _visible(self, audience: Audience, narrowing: Narrowing) -> Mask:
+        """Return what an audience may see, in good order or not; a tool that is gone is not."""
+        now = datetime.now(tz=UTC)
+        return self.engine.alive & self._masks(audience, narrowing, now, None).visible
+
+    def _masks(
+        self,
+        audience: Audience,
+        narrowing: Narrowing,
+        now: datetime,
+        scopes: frozenset[str] | None,
+    ) -> Masks:
+        return self.columns.masks(
+            audience,
+            narrowing,
+            Circumstances(today=now.date(), scopes=scopes),
+            down_since=(now - UPSTREAM_REST).timestamp(),
+        )
+
+    def _without(self, mask: Mask, exclude: Collection[str]) -> Mask:
+        slots = [self.engine.slot(tool_id) for tool_id in exclude if tool_id in self.engine]
+        if not slots:
+            return mask
+        left = mask.copy()
+        left[np.array(slots)] = False
+        return left
