@@ -97,10 +97,9 @@ class Engine:
         """Return for each slot whether a document is in it, to be read alone."""
         return self._postings.alive
 
-    def scores_of(self, terms: Mapping[str, float], weights: Weights | None = None) -> Floats:
+    def scores_of(self, terms: Mapping[str, float]) -> Floats:
         """Return by slot what weighted terms score by BM25 alone."""
-        gains = self._postings.gains(terms, _scheme(weights or self.weights))
-        return self._postings.scores(gains)
+        return self._postings.scores(self._postings.gains(terms))
 
     def idf(self, term: str) -> float:
         """Return the idf of a term, 0 where no document holds it."""

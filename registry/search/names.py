@@ -4,7 +4,7 @@ Row n is the tool in slot n of the index, so that a mask of the index says who m
 is not in the mask changes nothing: neither what is found nor whether a slip is mended.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -31,10 +31,16 @@ MOST_WORDS = 8
 
 
 class Texts(NamedTuple):
-    """The texts of some tools, to be read while the index changes."""
+    """The texts of some tools with their ids and quality, to be read while the index changes."""
 
-    slots: Slots
     texts: list[bytes]
+    ids: list[str]
+    merit: NDArray[np.float32]
+
+    def in_order(self, found: Iterable[tuple[int, int]]) -> list[tuple[str, int]]:
+        """Return ids with the lines that matched: names before descriptions, then by quality."""
+        keyed = sorted((line, -float(self.merit[n]), self.ids[n]) for n, line in found)
+        return [(tool_id, line) for line, _, tool_id in keyed]
 
 
 class Names:
@@ -78,14 +84,12 @@ class Names:
     def texts(self, mask: Mask) -> Texts:
         """Return the texts of the tools in the mask: what a pattern is held against."""
         slots = np.flatnonzero(mask)
-        return Texts(slots, [self._texts[slot] for slot in slots])
+        places = slots.tolist()
+        return Texts([self._texts[slot] for slot in places], self.ids(places), self._merit[slots])
 
-    def ordered(self, ranks: Sequence[tuple[int, float]]) -> list[int]:
-        """Return slots by their ranks, the least first; equals by quality, then by id."""
-        keyed = sorted(
-            (rank, -float(self._merit[slot]), self._ids[slot], slot) for slot, rank in ranks
-        )
-        return [slot for *_, slot in keyed]
+    def settle(self) -> None:
+        """Take in all words now, so that no search has to."""
+        self._read(settled=True)
 
     def called(self, name: str, mask: Mask) -> list[int]:
         """Return the tools with this name or title, apart from case, blanks, `_` and `-`.
@@ -103,8 +107,9 @@ class Names:
             same = [number for number, line in enumerate(lines) if line == name.strip()]
             alike = [n for n, line in enumerate(lines) if "".join(words_of(line)) == whole]
             if same or alike:
-                ranks.append((slot, float(same[0] if same else CALLED + alike[0])))
-        return self.ordered(ranks)
+                rank = same[0] if same else CALLED + alike[0]
+                ranks.append((rank, -float(self._merit[slot]), self._ids[slot], slot))
+        return [slot for *_, slot in sorted(ranks)]
 
     def begun(self, text: str, mask: Mask, limit: int) -> list[int]:
         """Return the best tools in whose name or title each word of a text begins a word.

@@ -36,8 +36,10 @@ def read(source: str) -> regex.Pattern[str]:
     try:
         return compiled(source, regex.IGNORECASE | regex.MULTILINE)
     except PatternRefusedError as refused:
-        where = {} if refused.position is None else {"position": refused.position}
-        raise PatternInvalid(f"The pattern {refused.reason}.", refused.hint, **where) from None
+        problem = PatternInvalid(f"The pattern {refused.reason}.", refused.hint)
+        if refused.position is not None:
+            problem.extra["position"] = refused.position
+        raise problem from None
 
 
 def matches(

@@ -63,6 +63,7 @@ class Reader:
                 reader.replica.put(entry.document, entry.facts)
             last = UUID(page[-1].document.id)
             progress.done += len(page)
+        reader.replica.names.settle()
         return reader
 
     def catch_up(self, holding: Holding = nullcontext) -> int:

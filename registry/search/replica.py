@@ -115,8 +115,9 @@ class Replica:
         return self.names.texts(self._visible(audience, narrowing))
 
     def like(self, document: SearchDocument, audience: Audience, limit: int) -> list[Ranked]:
-        """Return the tools that are the most like one, never itself, the nearest first."""
-        mask = self._without(self._visible(audience, Narrowing()), [document.id])
+        """Return the tools that would help and are the most like one, the nearest first."""
+        masks = self._masks(audience, Narrowing(), datetime.now(tz=UTC), None)
+        mask = self.engine.alive & self._without(masks.fit, [document.id])
         return similar(self.engine, document, mask, limit)
 
     def _visible(self, audience: Audience, narrowing: Narrowing) -> Mask:

@@ -3,7 +3,9 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import StrEnum
+from types import MappingProxyType
+from typing import NamedTuple, Protocol
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -39,6 +41,31 @@ _READ = (
 BEYOND_LIMIT = "enough tools found already"
 
 
+class Mode(StrEnum):
+    """How a query is read."""
+
+    WORDS = "words"
+    REGEX = "regex"
+    EXACT = "exact"
+    PREFIX = "prefix"
+
+
+class Found(Protocol):
+    """A candidate as the index tells of it."""
+
+    @property
+    def id(self) -> str:
+        """Return the tool's id."""
+
+    @property
+    def score(self) -> float:
+        """Return its relevance in 0–1."""
+
+    @property
+    def parts(self) -> Mapping[str, float]:
+        """Return how the score came about."""
+
+
 class Loading(NamedTuple):
     """How many tools have been read of how many."""
 
@@ -57,6 +84,8 @@ class Hit:
     parts: Mapping[str, float]
     injected: bool
     reason: str = ""
+    why: str = ""
+    """What of the tool fits, where it was not ranked by its words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,6 +95,7 @@ class SearchAnswer:
     query: str
     hits: tuple[Hit, ...]
     took_ms: float
+    mode: Mode = Mode.WORDS
 
     @property
     def found(self) -> tuple[Hit, ...]:
@@ -100,11 +130,11 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    teams = frozenset(user.groups.values_list("pk", flat=True))
+    audience = audience_of(user)
     ranked = process_index.using(
         lambda replica: replica.rank(
             Need(text=query, recent=tuple(recent), queries=tuple(queries)),
-            Audience(person=user.pk, teams=teams),
+            audience,
             now=timezone.now(),
             narrowing=narrowing,
             scopes=scopes,
@@ -113,6 +143,40 @@ def search(
         ),
         deadline,
     )
+    hits = hits_of(
+        ranked,
+        user=user,
+        deadline=deadline,
+        limit=limit,
+        exclude=exclude,
+        scopes=scopes,
+        floor=floor,
+    )
+    return SearchAnswer(query=query, hits=hits, took_ms=since(started))
+
+
+def audience_of(user: User) -> Audience:
+    """Return who a person is to the index."""
+    return Audience(person=user.pk, teams=frozenset(user.groups.values_list("pk", flat=True)))
+
+
+def since(started: float) -> float:
+    """Return the milliseconds since a moment of `time.perf_counter`."""
+    return round((time.perf_counter() - started) * 1000, 2)
+
+
+def hits_of(
+    ranked: Sequence[Found],
+    *,
+    user: User,
+    deadline: Deadline,
+    limit: int,
+    exclude: frozenset[UUID],
+    scopes: frozenset[str] | None,
+    floor: float = 0.0,
+    whys: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Hit, ...]:
+    """Return what the index found as the database confirms it, with why the rest is left out."""
     with deadline.querying():
         usable = tools_usable_by(user).only(*_READ).in_bulk([UUID(each.id) for each in ranked])
         troubles = step_troubles(usable.values())
@@ -135,10 +199,10 @@ def search(
                 parts=each.parts,
                 injected=not reason,
                 reason=reason,
+                why=whys.get(each.id, ""),
             )
         )
-    took_ms = (time.perf_counter() - started) * 1000
-    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2))
+    return tuple(hits)
 
 
 def _reason(
