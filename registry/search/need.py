@@ -7,6 +7,12 @@ from registry.search.tokens import query_clauses, query_terms
 LONGEST = 20_000
 """Characters of a message that are read; the need stands at its start or is not in words."""
 
+MOST_QUERIES = 5
+"""Needs that a search takes beside the message."""
+
+LONGEST_QUERY = 1_000
+"""Characters of one of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:

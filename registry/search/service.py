@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from types import MappingProxyType
 from typing import NamedTuple, Protocol
@@ -38,6 +38,7 @@ _READ = (
     *("owner__username", "team__name"),
 )
 
+AT_HAND = "already at hand"
 BEYOND_LIMIT = "enough tools found already"
 
 
@@ -101,6 +102,10 @@ class SearchAnswer:
     def found(self) -> tuple[Hit, ...]:
         """Return the hits that fit."""
         return tuple(hit for hit in self.hits if hit.injected)
+
+    def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
+        """Return the answer without some tools, which were told of elsewhere."""
+        return replace(self, hits=tuple(hit for hit in self.hits if hit.tool_id not in tool_ids))
 
     @property
     def total(self) -> int:
@@ -215,7 +220,7 @@ def _reason(
 ) -> str:
     """Return why a candidate is left out, or nothing."""
     if tool.pk in exclude:
-        return "already at hand"
+        return AT_HAND
     if reason := _unfit(tool):
         return reason
     if scopes is not None and (missing := set(tool.required_scopes) - scopes):

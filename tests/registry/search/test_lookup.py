@@ -1,4 +1,4 @@
-"""Tools by pattern, by name, by how a name begins, and by likeness: found by whom, in what order."""
+"""Tools by pattern, by name, by how a name begins, and by likeness: who finds what, how ordered."""
 
 import pytest
 
@@ -124,7 +124,7 @@ def test_a_deleted_tool_is_not_found(alice):
     )
     for mode, text in ALL_MODES:
         assert names(alice, mode, text) == [tool.wire_name]
-    tool_delete(alice, tool)
+    tool_delete(tool)
     for mode, text in ALL_MODES:
         assert told(alice, mode, text) == {}
 
@@ -202,7 +202,7 @@ def test_names_that_begin_with_the_word_come_first(alice):
         "a\x00b",
         "\ud83d",
         "🙂",
-        "‮gnp‬",
+        "\u202egnp\u202c",
         "\u200b\u200b",
         "_",
         "%",
