@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -56,11 +57,14 @@ def look_up(
     mode: Mode,
     user: User,
     limit: int = 5,
+    most: int = MOST_RANKED,
     exclude: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
     narrowing: Narrowing = EVERYTHING,
 ) -> SearchAnswer:
     """Return the tools that a person may use and whose name or text is as asked for.
+
+    No more than `most` are told of, those included that are left out or beyond `limit`.
 
     `texts` are names for `exact`, of which each is looked up, else one pattern or beginning. What
     would not help is told with the reason, as `search` does. Raises PatternInvalid,
@@ -76,7 +80,7 @@ def look_up(
         case _:
             whys = _begun(texts, user, narrowing, deadline)
     hits = hits_of(
-        [Match(tool_id) for tool_id in whys],
+        [Match(tool_id) for tool_id in islice(whys, most)],
         user=user,
         deadline=deadline,
         limit=limit,
