@@ -15,7 +15,6 @@ from registry.models.tool import ToolKind
 from registry.search.lookup import look_up
 from registry.search.service import Hit, Mode
 from registry.search.words import words_of
-from registry.selectors import tools_usable_by
 
 MOST_TOOLS = 8
 MOST_OTHERS = 4
@@ -113,14 +112,11 @@ def palette_of(user: User, text: str) -> list[Group]:
 
 def _tools(user: User, text: str) -> Iterator[Entry]:
     answer = look_up([text], mode=Mode.PREFIX, user=user, limit=MOST_TOOLS, most=MOST_TOOLS)
-    ids = [hit.tool_id for hit in answer.hits]
-    kinds = dict(tools_usable_by(user).filter(pk__in=ids).values_list("pk", "kind"))
     for hit in answer.hits:
-        is_sequence = kinds.get(hit.tool_id) == ToolKind.SEQUENCE
         yield Entry(
             title=hit.title,
             href=reverse("registry:tool_detail", args=[hit.tool_id]),
-            icon="sequence" if is_sequence else "tool",
+            icon="sequence" if hit.kind == ToolKind.SEQUENCE else "tool",
             note=_note(hit),
         )
 

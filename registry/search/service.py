@@ -85,6 +85,7 @@ class Hit:
     parts: Mapping[str, float]
     injected: bool
     reason: str = ""
+    kind: str = ""
     why: str = ""
     """What of the tool fits, where it was not ranked by its words."""
 
@@ -204,6 +205,7 @@ def hits_of(
                 parts=each.parts,
                 injected=not reason,
                 reason=reason,
+                kind=tool.kind,
                 why=whys.get(each.id, ""),
             )
         )
