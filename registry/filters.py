@@ -14,6 +14,7 @@ from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
 from registry.models.tool import MERIT
 from registry.needs import packages_lacking_keys
+from registry.search.columns import Narrowing
 from registry.search.service import FLOOR, search
 from registry.selectors import tools_named, tools_visible_to
 
@@ -59,7 +60,8 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
         return tools.order_by(MERIT.desc(), "title", "pk")
     if not filters.q:
         return tools.order_by("title", "pk")
-    hits = search(filters.q, user=user, limit=MOST_FOUND).hits
+    narrowing = Narrowing(kind=filters.kind, category=filters.category)
+    hits = search(filters.q, user=user, limit=MOST_FOUND, narrowing=narrowing).hits
     found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
     tools, named = tools_named(tools, filters.q)
     ranks = [

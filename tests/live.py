@@ -84,7 +84,8 @@ class Live:
         return self.processes[name].log.read_text(errors="replace")
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
+    """Return the environment of a process that works on this test's database."""
     database = connection.settings_dict
     host = str(database["HOST"]).replace("/", "%2F")
     return {
@@ -112,7 +113,7 @@ def live_processes(
     """Start the processes; they end with the folder, or the worker would take others' runs."""
     folder = tmp_path_factory.mktemp("live")
     with django_db_blocker.unblock():
-        env = _environment()
+        env = environment()
         types = {(row.app_label, row.model): row.pk for row in ContentType.objects.all()}
         connection.close()
     port = free_port()

@@ -1,5 +1,6 @@
 """The shapes of tools, their versions and the search for them."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -10,8 +11,8 @@ from registry.models import (
     Tool,
     ToolVersion,
 )
-from registry.models.health import HealthState
-from registry.models.tool import Visibility
+from registry.models.health import UNWELL, Health, HealthState
+from registry.models.tool import ToolKind, Visibility
 from registry.restoring import LONGEST_RESTORE_REASON
 from registry.scopes import LONGEST_SCOPE
 from registry.search.lookup import Alike
@@ -182,6 +183,8 @@ class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
 LONGEST_MESSAGES = 500_000
 """Characters of all earlier messages together."""
 
+SEARCHED_STATES = (*HealthState.values, Health.BROKEN.value, UNWELL)
+
 
 class SearchQuerySerializer(serializers.Serializer[Any]):
     """What to search for."""
@@ -218,6 +221,42 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
         default="",
         help_text="Find only what this agent's scopes allow and it does not deny.",
     )
+    kind = serializers.CharField(
+        max_length=16,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=f"Search only tools of this kind: {', '.join(ToolKind.values)}.",
+    )
+    category = serializers.CharField(
+        max_length=64,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Search only this category.",
+    )
+    package = serializers.CharField(
+        max_length=214,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text="Search only the tools of the package or server of this name.",
+    )
+    health = serializers.CharField(
+        max_length=20,
+        required=False,
+        allow_blank=True,
+        default="",
+        help_text=f"Search only tools in this state: {', '.join(SEARCHED_STATES)}.",
+    )
+
+    def validate_kind(self, kind: str) -> str:
+        """Refuse a kind that does not exist."""
+        return _one_of(ToolKind.values, kind)
+
+    def validate_health(self, health: str) -> str:
+        """Refuse a state that does not exist."""
+        return _one_of(SEARCHED_STATES, health)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse several texts where one is read."""
@@ -225,6 +264,12 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
             problem = f"The mode {attrs['mode']} reads q alone."
             raise serializers.ValidationError({"query": [problem]})
         return attrs
+
+
+def _one_of(known: Sequence[str], value: str) -> str:
+    if value and value not in known:
+        raise serializers.ValidationError(f"Give one of {', '.join(known)}.")
+    return value
 
 
 class SimilarQuerySerializer(serializers.Serializer[Any]):

@@ -35,6 +35,7 @@ from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
 from registry.review.drafts import draft_of
 from registry.saved_files import FILES
+from registry.search.columns import Narrowing
 from registry.search.lookup import look_up, tools_like
 from registry.search.service import Mode, SearchAnswer, search
 from registry.search.why import why_words
@@ -132,6 +133,9 @@ class ToolView(APIView):
         return Response(shapes.ToolDetailSerializer(tool).data)
 
 
+_NARROWED = ("kind", "category", "package", "health")
+
+
 class ToolSearchView(APIView):
     """Find the tools that a need calls for."""
 
@@ -153,6 +157,7 @@ class ToolSearchView(APIView):
         asked = query.validated_data
         mode, texts = Mode(asked["mode"]), [asked["q"], *asked["query"]]
         recent = _messages(asked.get("messages", ""))
+        narrowing = Narrowing(**{name: asked[name] for name in _NARROWED})
         context = direct_context(
             request.user,
             caller=Caller.REST,
@@ -170,6 +175,7 @@ class ToolSearchView(APIView):
                     limit=asked["limit"],
                     exclude=denied,
                     scopes=context.scopes,
+                    narrowing=narrowing,
                 )
             return look_up(
                 [text for text in texts if text],
@@ -178,6 +184,7 @@ class ToolSearchView(APIView):
                 limit=asked["limit"],
                 exclude=denied,
                 scopes=context.scopes,
+                narrowing=narrowing,
             )
 
         answer = _permitted(find, context.denied)

@@ -215,12 +215,22 @@ class Columns:
     def _in_state(self, holds: Callable[[str], bool]) -> Mask:
         return self._texts["state"].those(holds, self._rows("state"))
 
-    def arrays(
-        self, slots: NDArray[np.intp]
-    ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
-        """Return the rows of some slots, in their order, and the texts behind the numbers."""
+    def moved(self, slots: NDArray[np.int32], size: int) -> "Columns":
+        """Return the same facts with those of slot n in `slots[n]`; below 0 they are dropped."""
+        moved = Columns()
+        moved._texts = self._texts
+        moved._size = size
+        stays = slots >= 0
+        for name in DTYPES:
+            column = np.zeros(size, DTYPES[name])
+            column[slots[stays]] = self._rows(name)[stays]
+            moved._columns[name] = column
+        return moved
+
+    def arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+        """Return the columns, and the texts behind the numbers, to be stored."""
         return (
-            {name: self._columns[name][slots] for name in DTYPES},
+            {name: self._rows(name) for name in DTYPES},
             {name: list(texts.values) for name, texts in self._texts.items()},
         )
 

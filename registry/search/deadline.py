@@ -50,16 +50,23 @@ class Deadline:
 
     @contextmanager
     def querying(self) -> Iterator[None]:
-        """Have PostgreSQL stop a query within that takes longer than is left."""
+        """Have PostgreSQL stop a query within that takes longer than is left.
+
+        The limit ends with the transaction; inside another one it is taken back.
+        """
         self.check()
         milliseconds = max(1, round(self.left * 1000))
+        is_inside = connection.in_atomic_block
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                cursor.execute("SELECT current_setting('statement_timeout')")
-                before = cursor.fetchone()
+                before = None
+                if is_inside:
+                    cursor.execute("SELECT current_setting('statement_timeout')")
+                    before = cursor.fetchone()
                 cursor.execute(_SET, [str(milliseconds)])
                 yield
-                cursor.execute(_SET, before)
+                if is_inside:
+                    cursor.execute(_SET, before)
         except OperationalError as error:
             if isinstance(error.__cause__, QueryCanceled):
                 raise self._over() from error

@@ -3,30 +3,30 @@
 The recipe and its figures stand in `docs/reference/search-quality.md`.
 """
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from registry.search.bm25 import Floats, Gains, Postings, Scheme
+from registry.search.arrays import Array, Growing
+from registry.search.bm25 import Floats, Ints, Scheme
+from registry.search.candidates import Mask, candidates_of, first_of
 from registry.search.document import SearchDocument, terms_of
+from registry.search.forward import IdfOf, Known
+from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
+from registry.search.postings import Gains, Postings
 from registry.search.tokens import tokenize
 from registry.search.weights import Weights
-
-CANDIDATES = 300
-"""How many of the best by BM25 are looked at closely, for each text of a need."""
 
 UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
 document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
 
-Mask = NDArray[np.bool_]
-Slots = NDArray[np.intp]
+LENGTH_DRIFT = 1e-3
+"""By how much the average length may be off, as a share, before gains are computed anew."""
 
 
 @dataclass(frozen=True)
@@ -36,15 +36,6 @@ class Ranked:
     id: str
     score: float
     parts: Mapping[str, float]
-
-
-class _Held(NamedTuple):
-    """What is kept of a document beside its postings."""
-
-    id: str
-    name: frozenset[str]
-    passages: tuple[frozenset[str], ...]
-    limitations: frozenset[str]
 
 
 class _Scored(NamedTuple):
@@ -66,20 +57,53 @@ class _Scored(NamedTuple):
 class Engine:
     """The index of all tools. Not safe for concurrent use with writes."""
 
-    def __init__(self, weights: Weights | None = None) -> None:
+    def __init__(self, weights: Weights | None = None, kept: Kept | None = None) -> None:
         self.weights = weights or Weights()
-        self._postings = Postings(_scheme(self.weights))
-        self._slots: dict[str, int] = {}
-        self._held: list[_Held] = []
-        self._merit: NDArray[np.float64] = np.zeros((16, 3))
+        kept = kept or Kept.of([])
+        self._postings = Postings(_scheme(self.weights), drift=LENGTH_DRIFT, state=kept.postings)
+        self._forward = kept.forward
+        self._ids = kept.ids
+        self._slots = {id_: slot for slot, id_ in enumerate(kept.ids) if kept.postings.alive[slot]}
+        self._merit = Growing(kept.merit)
 
     @classmethod
     def build(cls, documents: Iterable[SearchDocument], weights: Weights | None = None) -> "Engine":
-        """Return an index of documents."""
-        engine = cls(weights)
-        for document in documents:
-            engine.put(document)
-        return engine
+        """Return an index of documents, the last of those with the same id."""
+        return cls(weights, Kept.of(list({each.id: each for each in documents}.values())))
+
+    def arrays(self) -> tuple[dict[str, Array], dict[str, list[str]]]:
+        """Return all that the index keeps: arrays, and lists of texts. Slots stay as they are."""
+        kept = self._kept()
+        return kept.arrays(), kept.texts()
+
+    @classmethod
+    def from_arrays(
+        cls,
+        arrays: Mapping[str, Array],
+        texts: Mapping[str, Sequence[str]],
+        weights: Weights | None = None,
+    ) -> "Engine":
+        """Return the index that `arrays` told of; they may be mapped from a file.
+
+        Raises KeyError where a part is missing. What the parts hold is believed.
+        """
+        return cls(weights, Kept.from_arrays(arrays, texts))
+
+    @property
+    def slack(self) -> int:
+        """Return how many documents came since the last compaction or are gone.
+
+        Each makes a search a little slower; beyond a tenth of all, `compacted` pays.
+        """
+        return self._postings.slack
+
+    def compacted(self) -> "tuple[Engine, Ints]":
+        """Return the same index without what is gone, and the new slot of each old one, or -1.
+
+        Searches may go on in other threads meanwhile; writes must wait (0.3 s for 100,000).
+        """
+        kept, slots = self._kept().compacted()
+        return Engine(self.weights, kept), slots
 
     def __len__(self) -> int:
         return len(self._slots)
@@ -92,10 +116,23 @@ class Engine:
         """Return how many slots there are: the length of a mask."""
         return self._postings.size
 
+    def slot(self, document_id: str) -> int:
+        """Return the slot of a document. Raises KeyError where it is not in the index."""
+        return self._slots[document_id]
+
     @property
     def alive(self) -> Mask:
         """Return for each slot whether a document is in it, to be read alone."""
         return self._postings.alive
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Return for each slot the id of the document that is or was in it."""
+        return self._ids
+
+    def id_of(self, slot: int) -> str:
+        """Return the id of the document in a slot."""
+        return self._ids[slot]
 
     def scores_of(self, terms: Mapping[str, float]) -> Floats:
         """Return by slot what weighted terms score by BM25 alone."""
@@ -103,84 +140,30 @@ class Engine:
 
     def idf(self, term: str) -> float:
         """Return the idf of a term, 0 where no document holds it."""
-        return self._postings.idf(term, _scheme(self.weights)) or 0.0
+        return self._postings.idf(term) or 0.0
 
-    def slot(self, document_id: str) -> int:
-        """Return the slot of a document. Raises KeyError where it is not in the index."""
-        return self._slots[document_id]
-
-    def id_of(self, slot: int) -> str:
-        """Return the id of the document in a slot."""
-        return self._held[slot].id
+    def _kept(self) -> Kept:
+        return Kept(self._ids, self._postings.state, self._forward, self._merit.values)
 
     def put(self, document: SearchDocument) -> int:
         """Add a document, or replace it; return its new slot."""
         self.remove(document.id)
         texts = terms_of(document)
         slot = self._postings.add(texts)
-        self._slots[document.id] = slot
-        self._held.append(
-            _Held(
-                document.id,
-                frozenset(texts[0]),
-                tuple(frozenset(tokenize(example)) for example in document.examples),
-                frozenset(tokenize(document.limitations)),
-            )
+        numbers = self._postings.numbers
+        self._forward.append(
+            numbers(texts[0]),
+            [numbers(tokenize(example)) for example in document.examples],
+            numbers(tokenize(document.limitations)),
         )
-        if slot >= len(self._merit):
-            self._merit = np.concatenate([self._merit, np.zeros_like(self._merit)])
-        self.set_merit(document)
+        self._slots[document.id] = slot
+        self._ids.append(document.id)
+        self._merit.extend(np.array([merit_of(document)]))
         return slot
 
     def set_merit(self, document: SearchDocument) -> None:
         """Take over what orders equals of a document whose words are as they were."""
-        self._merit[self._slots[document.id]] = (
-            document.quality,
-            document.health,
-            math.log10(document.downloads + 1),
-        )
-
-    def arrays(self) -> tuple[dict[str, NDArray[Any]], dict[str, list[Any]], NDArray[np.intp]]:
-        """Return the index as arrays and lists of texts, and the slots that they hold, in order.
-
-        Documents that are gone are left out, so that `from_arrays` numbers slots from 0.
-        """
-        slots = np.flatnonzero(self._postings.alive)
-        arrays, terms = self._postings.arrays(slots)
-        held = [self._held[slot] for slot in slots]
-        texts: dict[str, list[Any]] = {
-            "terms": terms,
-            "ids": [item.id for item in held],
-            "names": [" ".join(item.name) for item in held],
-            "passages": [[" ".join(passage) for passage in item.passages] for item in held],
-            "limitations": [" ".join(item.limitations) for item in held],
-        }
-        return {**arrays, "merit": self._merit[slots]}, texts, slots
-
-    @classmethod
-    def from_arrays(
-        cls,
-        arrays: Mapping[str, NDArray[Any]],
-        texts: Mapping[str, list[Any]],
-        weights: Weights | None = None,
-    ) -> "Engine":
-        """Return the index that `arrays` told."""
-        engine = cls(weights)
-        engine._postings = Postings.from_arrays(engine._postings.scheme, arrays, texts["terms"])
-        engine._slots = {name: slot for slot, name in enumerate(texts["ids"])}
-        engine._held = [
-            _Held(
-                tool_id,
-                frozenset(name.split()),
-                tuple(frozenset(passage.split()) for passage in passages),
-                frozenset(limitations.split()),
-            )
-            for tool_id, name, passages, limitations in zip(
-                texts["ids"], texts["names"], texts["passages"], texts["limitations"], strict=True
-            )
-        ]
-        engine._merit = np.array(arrays["merit"]) if engine._held else np.zeros((16, 3))
-        return engine
+        self._merit.write(self._slots[document.id], merit_of(document))
 
     def remove(self, document_id: str) -> None:
         """Take a document out; do nothing when it is not in the index."""
@@ -205,89 +188,73 @@ class Engine:
         said = [_read(text) for text in (need.text, *need.queries)]
         earlier = _read(" ".join(need.recent)) if need.recent else Reading({})
         gains = [self._gains(reading, weights) for reading in (*said, earlier)]
-        candidates = self._candidates(gains, mask)
+        candidates = candidates_of(self._postings, gains, mask)
         if not len(candidates):
             return []
         scored = [
             self._scored(reading, gained, candidates, weights)
             for reading, gained in zip(said, gains, strict=False)
         ]
-        history = self._history(gains[-1], candidates, weights)
-        return self._fused(scored, history, candidates, weights)[:limit]
+        history = _history(gains[-1], candidates, weights)
+        return self._fused(scored, history, candidates, weights, limit)
 
-    def _gains(self, reading: Reading, weights: Weights) -> list[Gains]:
+    def _gains(self, reading: Reading, weights: Weights) -> Gains:
         return self._postings.gains(reading.terms, _scheme(weights))
 
-    def _candidates(self, texts: Sequence[Sequence[Gains]], mask: Mask | None) -> Slots:
-        """Return the slots that are the best by BM25 for any of the texts, in their order."""
-        allowed = self._postings.alive if mask is None else self._postings.alive & mask
-        chosen = [_best(self._postings.scores(gains) * allowed) for gains in texts if gains]
-        return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.intp)
-
     def _scored(
-        self, reading: Reading, gains: Sequence[Gains], candidates: Slots, weights: Weights
+        self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
     ) -> _Scored:
-        by_term = _by_term(gains, candidates)
+        by_term = gains.by_term(candidates)
         total = by_term.sum(axis=1)
         most = float(total.max(initial=0.0))
-        numbers = {gain.term: number for number, gain in enumerate(gains)}
-        idf = {term: self._idf(term, weights) for term in reading.terms}
+        columns = {term: column for column, term in enumerate(gains.terms)}
         best = np.zeros(len(candidates))
-        relevance = _share(total, sum(reading.terms[term] * idf[term] for term in idf))
         for clause in reading.clauses:
-            columns = [numbers[term] for term in clause if term in numbers]
-            if columns:
-                np.maximum(best, by_term[:, columns].sum(axis=1), out=best)
-        held = [self._held[slot] for slot in candidates]
-        known = {term for term in reading.terms if term in numbers}
-        all_known = sum(idf[term] for term in known)
+            said = [columns[term] for term in clause if term in columns]
+            if said:
+                np.maximum(best, by_term[:, said].sum(axis=1), out=best)
+        known = Known(gains.numbers, gains.idf)
 
-        def shared(terms: frozenset[str]) -> float:
-            """Return how much of the query's and the terms' weight is the same (cosine)."""
-            common = sum(idf[term] for term in terms & known)
-            if not common or not all_known:
-                return 0.0
-            own = sum(self._idf(term, weights) for term in terms)
-            return common / math.sqrt(all_known * own)
+        def idf_of(terms: Ints) -> Floats:
+            return self._idf_of(terms, weights)
 
-        def covered(name: frozenset[str]) -> float:
-            if not (common := sum(idf[term] for term in name & known)):
-                return 0.0
-            return common / sum(self._idf(term, weights) for term in name)
+        def weighed(weight: float, part: Callable[[Ints, Known, IdfOf], Floats]) -> Floats:
+            if not weight or not gains.terms:
+                return np.zeros(len(candidates))
+            return weight * part(candidates, known, idf_of)
 
         return _Scored(
             text=total / most if most else total,
-            coverage=weights.name_coverage * np.array([covered(item.name) for item in held]),
+            coverage=weighed(weights.name_coverage, self._forward.coverage),
             clause=weights.clause * best / most if most else best,
-            passage=weights.passage
-            * np.array([max(map(shared, item.passages), default=0.0) for item in held]),
-            limitations=weights.limitations
-            * np.array([shared(item.limitations) if item.limitations else 0.0 for item in held]),
-            relevance=relevance,
+            passage=weighed(weights.passage, self._forward.likeness_of_passages),
+            limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
+            relevance=_share(total, self._ideal(reading, gains, weights)),
         )
 
-    def _history(self, gains: Sequence[Gains], candidates: Slots, weights: Weights) -> Floats:
-        total: Floats = _by_term(gains, candidates).sum(axis=1)
-        most = float(total.max(initial=0.0))
-        return weights.history * total / most if most else total
+    def _ideal(self, reading: Reading, gains: Gains, weights: Weights) -> float:
+        """Return the score of a document of average length that says each term of a text once."""
+        unknown = sum(reading.terms.values()) - sum(reading.terms[term] for term in gains.terms)
+        return float(gains.factors.sum()) + unknown * self._unknown_idf(weights)
 
     def _fused(
-        self, scored: Sequence[_Scored], history: Floats, candidates: Slots, weights: Weights
+        self,
+        scored: Sequence[_Scored],
+        history: Floats,
+        candidates: Ints,
+        weights: Weights,
+        limit: int,
     ) -> list[Ranked]:
-        """Return the candidates in order.
+        """Return the first candidates in order.
 
         The relevance of the best is what its words say; the others have the share of it that
         they have of its score, so that order and relevance agree.
         """
         totals = np.array([each.total for each in scored])
-        merit = self._merit[candidates]
         factors = np.array([weights.quality, weights.health, weights.popularity])
-        lift = np.prod(1 + merit * factors, axis=1)
+        lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
         score = (totals.mean(axis=0) + history) * lift
-        order = sorted(
-            np.flatnonzero(score > 0),
-            key=lambda place: (-score[place], self._held[candidates[place]].id),
-        )
+        order = first_of(score, lambda place: self._ids[candidates[place]], limit)
         if not order:
             return []
         relevance = max(float(each.relevance.max()) for each in scored) + float(history[order[0]])
@@ -297,7 +264,7 @@ class Engine:
             told = scored[int(totals[:, place].argmax())]
             ranked.append(
                 Ranked(
-                    self._held[candidates[place]].id,
+                    self._ids[candidates[place]],
                     round(min(1.0, relevance * float(score[place]) / most), 4),
                     {
                         "text": round(float(told.text[place]), 4),
@@ -312,11 +279,19 @@ class Engine:
             )
         return ranked
 
-    def _idf(self, term: str, weights: Weights) -> float:
-        idf = self._postings.idf(term, _scheme(weights))
-        if idf is None:
-            return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
+    def _idf_of(self, terms: Ints, weights: Weights) -> Floats:
+        idf = self._postings.idf_of(terms, _scheme(weights))
+        idf[self._postings.holders[terms] == 0] = self._unknown_idf(weights)
         return idf
+
+    def _unknown_idf(self, weights: Weights) -> float:
+        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
+
+
+def _history(gains: Gains, candidates: Ints, weights: Weights) -> Floats:
+    total: Floats = gains.by_term(candidates).sum(axis=1)
+    most = float(total.max(initial=0.0))
+    return weights.history * total / most if most else total
 
 
 @lru_cache(maxsize=64)
@@ -327,25 +302,6 @@ def _scheme(weights: Weights) -> Scheme:
 @lru_cache(maxsize=256)
 def _read(text: str) -> Reading:
     return read(text)
-
-
-def _best(scores: Floats) -> Slots:
-    """Return the slots with the highest positive scores."""
-    found = np.flatnonzero(scores > 0)
-    if len(found) > CANDIDATES:
-        found = found[np.argpartition(scores[found], -CANDIDATES)[-CANDIDATES:]]
-    return found
-
-
-def _by_term(gains: Sequence[Gains], candidates: Slots) -> Floats:
-    """Return a matrix of what each term (column) adds to each candidate (row)."""
-    matrix = np.zeros((len(candidates), len(gains)))
-    for column, (_, slots, values) in enumerate(gains):
-        order = np.searchsorted(candidates, slots)
-        order[order == len(candidates)] = 0
-        hit = candidates[order] == slots
-        matrix[order[hit], column] = values[hit]
-    return matrix
 
 
 def _share(scores: Floats, ideal: float) -> Floats:

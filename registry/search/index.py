@@ -155,8 +155,10 @@ class SearchIndex:
 
     def _catch_up(self, reader: Reader) -> None:
         reader.catch_up(lambda: self._lock)
-        if reader.replica.is_wasteful:
-            raise Outdated("most of it belongs to tools that are gone")
+        if reader.replica.is_slack:
+            replica = reader.replica.compacted()
+            with self._lock:
+                reader.replica = replica
         self._count(reader)
 
     def _count(self, reader: Reader) -> None:

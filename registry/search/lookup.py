@@ -1,8 +1,8 @@
 """Find tools without ranking words: by pattern, by name, by how a name begins, by likeness."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import islice
 from uuid import UUID
 
@@ -13,15 +13,16 @@ from registry.search import patterns
 from registry.search.catalogue import document_of
 from registry.search.columns import Narrowing
 from registry.search.deadline import Deadline
+from registry.search.engine import Ranked
 from registry.search.index import process_index
 from registry.search.names import LINES
-from registry.search.replica import MOST_RANKED
+from registry.search.replica import MOST_RANKED, Candidate
 from registry.search.service import (
     EVERYTHING,
+    Judge,
     Mode,
     SearchAnswer,
     audience_of,
-    hits_of,
     since,
 )
 from registry.selectors import tools_usable_by
@@ -33,13 +34,8 @@ MOST_NAMES = 20
 """Names that one lookup takes."""
 
 
-@dataclass(frozen=True)
-class Match:
-    """A tool that fits; there is no more or less to it, so the score is that of a perfect fit."""
-
-    id: str
-    score: float = 1.0
-    parts: Mapping[str, float] = field(default_factory=dict)
+FITS = 1.0
+"""The score of a tool that is as asked for: there is no more or less to it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,15 +75,10 @@ def look_up(
             whys = _called(texts, user, narrowing, deadline)
         case _:
             whys = _begun(texts, user, narrowing, deadline)
-    hits = hits_of(
-        [Match(tool_id) for tool_id in islice(whys, most)],
-        user=user,
-        deadline=deadline,
-        limit=limit,
-        exclude=exclude,
-        scopes=scopes,
-        whys=whys,
-    )
+    found = [Candidate(Ranked(tool_id, FITS, {}), fits=True) for tool_id in islice(whys, most)]
+    judge = Judge(user, limit, exclude, scopes, whys=whys)
+    with deadline.querying():
+        hits = tuple(judge.hits(found))
     return SearchAnswer(query=", ".join(texts), hits=hits, took_ms=since(started), mode=mode)
 
 

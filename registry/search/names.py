@@ -6,6 +6,7 @@ is not in the mask changes nothing: neither what is found nor whether a slip is 
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
+from threading import Lock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class Names:
         self._merit: NDArray[np.float32] = np.zeros(16, np.float32)
         self._unread: list[int] = []
         self._words = WordIndex()
+        self._reading = Lock()  # a search and the keeping of a snapshot may both read on
 
     def put(self, slot: int, document: SearchDocument) -> None:
         """Keep what the tool in a new slot is called."""
@@ -133,18 +135,30 @@ class Names:
         )
         return [slot for *_, slot in ranked[:limit]]
 
-    def arrays(self, slots: Slots) -> dict[str, NDArray[Any]]:
-        """Return what is held of some slots, to be stored; they are numbered anew from 0."""
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what is held, to be stored; slots stay as they are."""
         words = self._read(settled=True)
-        places = np.full(len(self._texts), -1, np.int32)
-        places[slots] = np.arange(len(slots), dtype=np.int32)
-        texts = [self._texts[slot] for slot in slots]
         return {
-            **words.arrays(places),
-            "texts": np.frombuffer(b"".join(texts), np.uint8),
-            "ends": np.cumsum([len(text) for text in texts], dtype=np.int64),
-            "merit": self._merit[slots],
+            **words.arrays(),
+            "texts": np.frombuffer(b"".join(self._texts), np.uint8),
+            "ends": np.cumsum([len(text) for text in self._texts], dtype=np.int64),
+            "merit": self._merit[: len(self._texts)],
         }
+
+    def moved(self, places: NDArray[np.signedinteger[Any]]) -> "Names":
+        """Return the same with each slot at its new place, -1 for those that are let go.
+
+        Searches may go on meanwhile, writes not.
+        """
+        names = Names()
+        kept = np.flatnonzero(places >= 0)
+        order = kept[np.argsort(places[kept])].tolist()
+        names._texts = [self._texts[slot] for slot in order]
+        names._ids = [self._ids[slot] for slot in order]
+        names._merit = self._merit[order]
+        names._unread = list(range(len(order)))
+        names.settle()
+        return names
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]], ids: Sequence[str]) -> "Names":
@@ -160,14 +174,15 @@ class Names:
 
     def _read(self, *, settled: bool = False) -> WordIndex:
         """Return the words, those included that were put since the last look."""
-        unread, self._unread = self._unread, []
-        for slot in unread:
-            if text := self._texts[slot]:
-                self._words.put(slot, text.decode().split("\n", CALLED)[:CALLED])
-        if settled or self._words.is_unsettled:
-            alive = np.fromiter(map(bool, self._texts), np.bool_, count=len(self._texts))
-            self._words.settle(alive)
-        return self._words
+        with self._reading:
+            unread, self._unread = self._unread, []
+            for slot in unread:
+                if text := self._texts[slot]:
+                    self._words.put(slot, text.decode().split("\n", CALLED)[:CALLED])
+            if settled or self._words.is_unsettled:
+                alive = np.fromiter(map(bool, self._texts), np.bool_, count=len(self._texts))
+                self._words.settle(alive)
+            return self._words
 
 
 def _points(index: WordIndex, word: str, mask: Mask) -> NDArray[np.float32]:

@@ -8,6 +8,8 @@ from uuid import UUID
 
 from registry.models import Tool
 from registry.search.catalogue import Entry, entries_after, entries_of, findable
+from registry.search.columns import Facts
+from registry.search.document import SearchDocument
 from registry.search.position import Changes, Position, changes_between, position_now
 from registry.search.replica import Replica
 
@@ -55,16 +57,18 @@ class Reader:
     @classmethod
     def of_all(cls, progress: Progress, *, sees_own: bool = False) -> "Reader":
         """Read the whole catalogue; what changes meanwhile is left to `catch_up`."""
-        reader = cls(Replica(), position_now(), sees_own)
+        position = position_now()
         progress.total, progress.done = findable().count(), 0
+        documents: list[SearchDocument] = []
+        facts: dict[str, Facts] = {}
         last: UUID | None = None
         while page := entries_after(last, PAGE):
             for entry in page:
-                reader.replica.put(entry.document, entry.facts)
+                documents.append(entry.document)
+                facts[entry.document.id] = entry.facts
             last = UUID(page[-1].document.id)
             progress.done += len(page)
-        reader.replica.names.settle()
-        return reader
+        return cls(Replica.of(documents, facts), position, sees_own)
 
     def catch_up(self, holding: Holding = nullcontext) -> int:
         """Read what has changed; return how many tools that were.

@@ -1,8 +1,8 @@
 """The searchable catalogue in memory: the engine's index, with the columns that filter it."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
-from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,8 +28,23 @@ MOST_RANKED = 100
 UPSTREAM_REST = timedelta(minutes=10)
 """For how long a tool is not offered after the service behind it did not answer."""
 
-LEAST_WASTED = 1_000
-"""Slots of documents that are gone that nobody minds."""
+LEAST_SLACK = 1_000
+"""Changes of the index that nobody minds."""
+
+MOST_SLACK = 0.1
+"""The share of changes above which a search is slower than it need be."""
+
+
+class Candidate(NamedTuple):
+    """One of the best; `fits` says that nothing known of it speaks against giving it to a model."""
+
+    ranked: Ranked
+    fits: bool
+
+    @property
+    def id(self) -> str:
+        """Return the id of the tool."""
+        return self.ranked.id
 
 
 class Replica:
@@ -48,11 +63,28 @@ class Replica:
     def __len__(self) -> int:
         return len(self.engine)
 
+    @classmethod
+    def of(cls, documents: Iterable[SearchDocument], facts: Mapping[str, Facts]) -> "Replica":
+        """Return a replica of documents, with the facts of each by its id."""
+        engine, columns = Engine.build(documents), Columns()
+        for tool_id in sorted(facts, key=engine.slot):
+            columns.put(engine.slot(tool_id), facts[tool_id])
+        names = Names()
+        for document in documents:
+            names.put(engine.slot(document.id), document)
+        names.settle()
+        return cls(engine, columns, names)
+
     @property
-    def is_wasteful(self) -> bool:
-        """Say whether most of it belongs to documents that are gone."""
-        gone = self.engine.size - len(self.engine)
-        return gone > max(LEAST_WASTED, len(self.engine))
+    def is_slack(self) -> bool:
+        """Say whether so much has changed in it that it is worth being compacted."""
+        return self.engine.slack > max(LEAST_SLACK, MOST_SLACK * len(self.engine))
+
+    def compacted(self) -> "Replica":
+        """Return the same without what is gone; it may be searched meanwhile, not written."""
+        engine, slots = self.engine.compacted()
+        columns, names = self.columns.moved(slots, engine.size), self.names.moved(slots)
+        return Replica(engine, columns, names)
 
     def put(self, document: SearchDocument, facts: Facts) -> None:
         """Add a tool, or replace it; where its words are as they were, they stay as they are."""
@@ -85,21 +117,25 @@ class Replica:
         exclude: Collection[str],
         wanted: int,
         weights: Weights | None = None,
-    ) -> list[Ranked]:
+    ) -> list[Candidate]:
         """Return the best of what an audience may see, the best first.
 
         What would not help now is among it, to be told with the reason, and takes no place: where
         it leaves fewer than `wanted` that would, the others are ranked by themselves.
         """
         masks = self._masks(audience, narrowing, now, scopes)
-        ranked = self.engine.rank(need, mask=masks.visible, limit=MOST_RANKED, weights=weights)
         fit = self._without(masks.fit, exclude)
-        fitting = sum(bool(fit[self.engine.slot(each.id)]) for each in ranked)
-        if fitting >= wanted or fitting == len(ranked):
-            return ranked
-        unfit = (each for each in ranked if not fit[self.engine.slot(each.id)])
-        alone = self.engine.rank(need, mask=fit, limit=MOST_RANKED, weights=weights)
-        return sorted(chain(alone, unfit), key=lambda each: (-each.score, each.id))
+
+        def ranked(mask: Mask) -> list[Candidate]:
+            found = self.engine.rank(need, mask=mask, limit=most, weights=weights)
+            return [Candidate(each, bool(fit[self.engine.slot(each.id)])) for each in found]
+
+        most = max(MOST_RANKED, wanted)
+        candidates = ranked(masks.visible)
+        unfit = [each for each in candidates if not each.fits]
+        if not unfit or len(candidates) - len(unfit) >= wanted:
+            return candidates
+        return sorted([*ranked(fit), *unfit], key=lambda each: (-each.ranked.score, each.id))
 
     def called(self, name: str, audience: Audience, narrowing: Narrowing) -> list[str]:
         """Return the ids of the tools of a name or title."""

@@ -1,11 +1,11 @@
 """Find the tools that fit a message."""
 
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from itertools import islice
+from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -18,7 +18,7 @@ from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
 from registry.search.index import process_index
 from registry.search.need import Need
-from registry.search.replica import UPSTREAM_REST
+from registry.search.replica import UPSTREAM_REST, Candidate
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
@@ -26,7 +26,7 @@ from registry.step_troubles import step_troubles
 FLOOR = Weights().floor
 """Relevance below which a tool is not injected; calibrated in tests/registry/search."""
 
-SPARE = 20
+SPARE = 10
 """Tools beyond the limit that are looked for, to be told of or to replace what has just gone."""
 
 EVERYTHING = Narrowing()
@@ -34,12 +34,19 @@ EVERYTHING = Narrowing()
 _READ = (
     *("kind", "wire_name", "title", "definition", "required_scopes", "import_health"),
     *("execution_health", "last_health_check_at", "deprecated_on", "deleted_at"),
-    *("package__name", "successor__wire_name", "successor__deleted_at"),
-    *("owner__username", "team__name"),
+    *("successor__wire_name", "successor__deleted_at"),
 )
+"""What reasons are told by, and no more: a search reads two dozen tools."""
 
 AT_HAND = "already at hand"
 BEYOND_LIMIT = "enough tools found already"
+
+
+class Loading(NamedTuple):
+    """How many tools have been read of how many."""
+
+    done: int
+    total: int
 
 
 class Mode(StrEnum):
@@ -49,29 +56,6 @@ class Mode(StrEnum):
     REGEX = "regex"
     EXACT = "exact"
     PREFIX = "prefix"
-
-
-class Found(Protocol):
-    """A candidate as the index tells of it."""
-
-    @property
-    def id(self) -> str:
-        """Return the tool's id."""
-
-    @property
-    def score(self) -> float:
-        """Return its relevance in 0–1."""
-
-    @property
-    def parts(self) -> Mapping[str, float]:
-        """Return how the score came about."""
-
-
-class Loading(NamedTuple):
-    """How many tools have been read of how many."""
-
-    done: int
-    total: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,21 +81,24 @@ class SearchAnswer:
     query: str
     hits: tuple[Hit, ...]
     took_ms: float
-    mode: Mode = Mode.WORDS
+    beyond: int = 0
+    """Tools that fit beside those of `hits`, which were not looked at any closer."""
 
-    @property
-    def found(self) -> tuple[Hit, ...]:
-        """Return the hits that fit."""
-        return tuple(hit for hit in self.hits if hit.injected)
+    mode: Mode = Mode.WORDS
 
     def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
         """Return the answer without some tools, which were told of elsewhere."""
         return replace(self, hits=tuple(hit for hit in self.hits if hit.tool_id not in tool_ids))
 
     @property
+    def found(self) -> tuple[Hit, ...]:
+        """Return the hits that fit."""
+        return tuple(hit for hit in self.hits if hit.injected)
+
+    @property
     def total(self) -> int:
         """Return how many tools fit, those beyond the limit included."""
-        return sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
+        return self.beyond + sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
 
 
 def search(
@@ -137,7 +124,7 @@ def search(
     started = time.perf_counter()
     deadline = Deadline()
     audience = audience_of(user)
-    ranked = process_index.using(
+    candidates = process_index.using(
         lambda replica: replica.rank(
             Need(text=query, recent=tuple(recent), queries=tuple(queries)),
             audience,
@@ -149,16 +136,14 @@ def search(
         ),
         deadline,
     )
-    hits = hits_of(
-        ranked,
-        user=user,
-        deadline=deadline,
-        limit=limit,
-        exclude=exclude,
-        scopes=scopes,
-        floor=floor,
-    )
-    return SearchAnswer(query=query, hits=hits, took_ms=since(started))
+    judge = Judge(user, limit, exclude, scopes, floor)
+    hits: list[Hit] = []
+    rest = iter(candidates)
+    while judge.places > 0 and (page := list(islice(rest, limit + SPARE))):
+        with deadline.querying():
+            hits.extend(judge.hits(page))
+    beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
+    return SearchAnswer(query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond)
 
 
 def audience_of(user: User) -> Audience:
@@ -171,65 +156,54 @@ def since(started: float) -> float:
     return round((time.perf_counter() - started) * 1000, 2)
 
 
-def hits_of(
-    ranked: Sequence[Found],
-    *,
-    user: User,
-    deadline: Deadline,
-    limit: int,
-    exclude: frozenset[UUID],
-    scopes: frozenset[str] | None,
-    floor: float = 0.0,
-    whys: Mapping[str, str] = MappingProxyType({}),
-) -> tuple[Hit, ...]:
-    """Return what the index found as the database confirms it, with why the rest is left out."""
-    with deadline.querying():
-        usable = tools_usable_by(user).only(*_READ).in_bulk([UUID(each.id) for each in ranked])
+@dataclass
+class Judge:
+    """Asks the database about what the index found: it alone decides who may be given what."""
+
+    user: User
+    places: int
+    exclude: frozenset[UUID]
+    scopes: frozenset[str] | None
+    floor: float = 0.0
+    whys: Mapping[str, str] = field(default_factory=dict)
+
+    def hits(self, candidates: Sequence[Candidate]) -> Iterator[Hit]:
+        """Yield those that the person may use, each with why it is left out."""
+        asked = [UUID(each.id) for each in candidates]
+        tools = tools_usable_by(self.user).select_related(None).select_related("successor")
+        usable = tools.only(*_READ).in_bulk(asked)
         troubles = step_troubles(usable.values())
-    hits: list[Hit] = []
-    places = limit
-    for each in ranked:
-        tool = usable.get(UUID(each.id))
-        if tool is None:  # the database knows what the index has not heard of yet
-            continue
-        reason = _reason(tool, each.score, exclude, scopes, floor, places)
-        if reason in ("", BEYOND_LIMIT) and tool.pk in troubles:
-            reason = f"broken: {troubles[tool.pk]}"
-        places -= not reason
-        hits.append(
-            Hit(
+        for each in candidates:
+            tool = usable.get(UUID(each.id))
+            if tool is None:  # the database knows what the index has not heard of yet
+                continue
+            reason = self._reason(tool, each.ranked.score, troubles.get(tool.pk, ""))
+            self.places -= not reason
+            yield Hit(
                 tool_id=tool.pk,
                 wire_name=tool.wire_name,
                 title=tool.title,
-                score=each.score,
-                parts=each.parts,
+                score=each.ranked.score,
+                parts=each.ranked.parts,
                 injected=not reason,
                 reason=reason,
                 kind=tool.kind,
-                why=whys.get(each.id, ""),
+                why=self.whys.get(each.id, ""),
             )
-        )
-    return tuple(hits)
 
-
-def _reason(
-    tool: Tool,
-    score: float,
-    exclude: frozenset[UUID],
-    scopes: frozenset[str] | None,
-    floor: float,
-    places: int,
-) -> str:
-    """Return why a candidate is left out, or nothing."""
-    if tool.pk in exclude:
-        return AT_HAND
-    if reason := _unfit(tool):
-        return reason
-    if scopes is not None and (missing := set(tool.required_scopes) - scopes):
-        return f"requires the scope {', '.join(sorted(missing))}"
-    if score < floor:
-        return "does not fit well enough"
-    return "" if places > 0 else BEYOND_LIMIT
+    def _reason(self, tool: Tool, score: float, trouble: str) -> str:
+        """Return why a candidate is left out, or nothing."""
+        if tool.pk in self.exclude:
+            return AT_HAND
+        if reason := _unfit(tool):
+            return reason
+        if self.scopes is not None and (missing := set(tool.required_scopes) - self.scopes):
+            return f"requires the scope {', '.join(sorted(missing))}"
+        if score < self.floor:
+            return "does not fit well enough"
+        if trouble:
+            return f"broken: {trouble}"
+        return "" if self.places > 0 else BEYOND_LIMIT
 
 
 def _unfit(tool: Tool) -> str:

@@ -12,11 +12,15 @@ from numpy.typing import NDArray
 
 from registry.search import (
     bm25,
+    bulk,
     catalogue,
     columns,
     document,
     engine,
+    forward,
+    kept,
     names,
+    postings,
     tokens,
     weights,
     words,
@@ -29,7 +33,10 @@ from registry.search.reader import Reader
 from registry.search.replica import Replica
 from registry.search.snapshot import Snapshot, SnapshotUnusable
 
-_CODE = (bm25, catalogue, columns, document, engine, names, tokens, weights, words)
+_CODE = (
+    *(bm25, bulk, catalogue, columns, document, engine),
+    *(forward, kept, names, postings, tokens, weights, words),
+)
 """What decides how a tool stands in the index: another version of it needs another index."""
 
 
@@ -49,8 +56,8 @@ def fits_of(cluster: str, tables: str) -> dict[str, str]:
 
 def snapshot_of(reader: Reader, cluster: str) -> Snapshot:
     """Return what a reader has read; the reader must not be written meanwhile."""
-    arrays, texts, slots = reader.replica.engine.arrays()
-    rows, interned = reader.replica.columns.arrays(slots)
+    arrays, texts = reader.replica.engine.arrays()
+    rows, interned = reader.replica.columns.arrays()
     return Snapshot(
         fits=fits_of(cluster, reader.position.tables),
         facts={
@@ -62,7 +69,7 @@ def snapshot_of(reader: Reader, cluster: str) -> Snapshot:
         arrays={
             **_named("index", arrays),
             **_named("column", rows),
-            **_named("name", reader.replica.names.arrays(slots)),
+            **_named("name", reader.replica.names.arrays()),
         },
     )
 
@@ -72,12 +79,12 @@ def reader_of(snapshot: Snapshot, tables: str) -> Reader:
     try:
         facts = snapshot.facts
         index = Engine.from_arrays(_of("index", snapshot.arrays), facts["texts"])
-        kept = Columns.from_arrays(_of("column", snapshot.arrays), facts["interned"])
-        names = Names.from_arrays(_of("name", snapshot.arrays), facts["texts"]["ids"])
+        rows = Columns.from_arrays(_of("column", snapshot.arrays), facts["interned"])
+        names = Names.from_arrays(_of("name", snapshot.arrays), index.ids)
         position = Position(int(facts["oldest"]), int(facts["newest"]), tables)
     except (KeyError, ValueError, TypeError, IndexError) as problem:
         raise SnapshotUnusable("it is not laid out as this version lays it out") from problem
-    return Reader(Replica(index, kept, names), position)
+    return Reader(Replica(index, rows, names), position)
 
 
 def _named(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

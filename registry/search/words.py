@@ -56,15 +56,23 @@ class _Held(NamedTuple):
     is_first: bool
 
 
+class _Sorted(NamedTuple):
+    """Words in order; those of the slots from `starts[n]` to `starts[n + 1]` have word n."""
+
+    words: list[str]
+    starts: NDArray[np.int64]
+    slots: NDArray[np.int32]
+    first: Mask
+
+
 class WordIndex:
-    """Which slots have which words. Not safe for concurrent use with writes."""
+    """Which slots have which words. It may be looked up while it is settled."""
 
     def __init__(self) -> None:
         self._apart: list[_Held] = []
-        self._words: list[str] = []
-        self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
-        self._slots: NDArray[np.int32] = np.zeros(0, np.int32)
-        self._first: Mask = np.zeros(0, np.bool_)
+        self._sorted = _Sorted(
+            [], np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)
+        )
 
     def put(self, slot: int, texts: Sequence[str]) -> None:
         """Take in the words of some names, and each name as one word."""
@@ -80,15 +88,16 @@ class WordIndex:
 
         Slots that were emptied since are among them.
         """
-        low = bisect_left(self._words, word)
-        high = bisect_left(self._words, word + ("\0" if whole else LAST))
-        span = slice(self._starts[low], self._starts[high])
-        slots, first = self._slots[span].astype(np.intp), self._first[span]
         apart = [
             held
             for held in self._apart
             if (held.word == word if whole else held.word.startswith(word))
         ]
+        words, starts, all_slots, all_first = self._sorted
+        low = bisect_left(words, word)
+        high = bisect_left(words, word + ("\0" if whole else LAST))
+        span = slice(starts[low], starts[high])
+        slots, first = all_slots[span].astype(np.intp), all_first[span]
         if not apart:
             return slots, first
         return (
@@ -103,40 +112,34 @@ class WordIndex:
 
     def settle(self, alive: Mask) -> None:
         """Sort in what came since; let go of the words of emptied slots."""
-        numbers = {word: number for number, word in enumerate(self._words)}
+        was = self._sorted
+        numbers = {word: number for number, word in enumerate(was.words)}
         fresh = [numbers.setdefault(held.word, len(numbers)) for held in self._apart]
         words = sorted(numbers)
         place = np.empty(len(words), np.int64)
         place[[numbers[word] for word in words]] = np.arange(len(words))
-        old = np.repeat(np.arange(len(self._words)), np.diff(self._starts))
+        old = np.repeat(np.arange(len(was.words)), np.diff(was.starts))
         by_word = place[np.concatenate([old, np.array(fresh, np.int64)])]
-        slots = np.concatenate(
-            [self._slots, np.array([held.slot for held in self._apart], np.int32)]
-        )
-        first = np.concatenate(
-            [self._first, np.array([held.is_first for held in self._apart], np.bool_)]
-        )
+        added = [held.slot for held in self._apart], [held.is_first for held in self._apart]
+        slots = np.concatenate([was.slots, np.array(added[0], np.int32)])
+        first = np.concatenate([was.first, np.array(added[1], np.bool_)])
         order = np.argsort(by_word, kind="stable")
         order = order[alive[slots[order]]]
-        self._words, self._slots, self._first = words, slots[order], first[order]
-        self._starts = np.searchsorted(by_word[order], np.arange(len(words) + 1))
+        starts = np.searchsorted(by_word[order], np.arange(len(words) + 1))
+        self._sorted = _Sorted(words, starts, slots[order], first[order])
         self._apart = []
 
-    def arrays(self, places: NDArray[np.int32]) -> dict[str, NDArray[Any]]:
-        """Return what was sorted in, to be stored; `places` are the new numbers of slots."""
-        return {
-            "words": np.frombuffer("\n".join(self._words).encode(), np.uint8),
-            "starts": self._starts,
-            "slots": places[self._slots],
-            "first": self._first,
-        }
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return what was sorted in, to be stored."""
+        words, starts, slots, first = self._sorted
+        text = np.frombuffer("\n".join(words).encode(), np.uint8)
+        return {"words": text, "starts": starts, "slots": slots, "first": first}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> "WordIndex":
         """Return what `arrays` told."""
         index = cls()
         text = arrays["words"].tobytes().decode()
-        index._words = text.split("\n") if text else []
-        index._starts, index._slots = np.array(arrays["starts"]), np.array(arrays["slots"])
-        index._first = np.array(arrays["first"])
+        words = text.split("\n") if text else []
+        index._sorted = _Sorted(words, arrays["starts"], arrays["slots"], arrays["first"])
         return index

@@ -5,6 +5,7 @@ from django.core.cache import cache
 from django.test import Client
 
 from registry.importing.jobs import import_request, import_run
+from registry.search.service import Loading
 from tests.factories import make_agent, make_conversation, make_tool
 
 pytestmark = pytest.mark.django_db
@@ -64,6 +65,16 @@ def test_a_living_process_says_so():
     answer = Client().get("/healthz")
 
     assert (answer.status_code, answer.json()) == (200, {"status": "ok"})
+
+
+def test_a_process_whose_search_index_is_loading_is_not_ready_and_says_how_far_it_is(monkeypatch):
+    monkeypatch.setattr("config.readiness.warm", lambda: Loading(done=500, total=2000))
+    answer = Client().get("/readyz")
+
+    assert answer.status_code == 503
+    [search] = [check for check in answer.json()["checks"] if check["name"] == "search"]
+    assert not search["ok"]
+    assert search["detail"] == "The search index is loading: 500 of 2000 tools."
 
 
 def test_each_part_is_named_and_a_missing_one_makes_it_not_ready(alice):

@@ -211,6 +211,40 @@ def test_a_search_finds_ranks_and_explains(alice):
     assert "parts" not in plain["results"][0]
 
 
+@pytest.mark.parametrize(
+    ("narrowed", "names"),
+    [
+        ("kind=npm", ["weather"]),
+        ("kind=sequence", []),
+        ("category=web", ["weather"]),
+        ("category=text", []),
+        ("package=@acme/weather", ["weather"]),
+        ("package=@acme/mail", []),
+        ("health=unknown", ["weather"]),
+        ("health=broken", []),
+        ("kind=npm&category=web&package=&health=", ["weather"]),
+    ],
+)
+def test_a_search_is_narrowed_by_kind_category_package_and_health(alice, narrowed, names):
+    make_tool(
+        wire_name="weather",
+        title="Weather",
+        description="Tells the weather of a town.",
+        category="web",
+        package=make_package(name="@acme/weather"),
+    )
+    make_tool(wire_name="calendar", title="Calendar", description="Lists appointments.")
+    answer = bearer(alice).get(f"{API}/tools/search/?q=weather&{narrowed}").json()
+    assert [found["tool"]["name"] for found in answer["results"]] == names
+
+
+@pytest.mark.parametrize(("name", "value"), [("kind", "robot"), ("health", "ill")])
+def test_a_kind_or_state_that_does_not_exist_is_refused_and_the_known_are_told(alice, name, value):
+    answer = bearer(alice).get(f"{API}/tools/search/", {"q": "x", name: value})
+    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_input")
+    assert "Give one of" in answer.content.decode()
+
+
 @pytest.mark.parametrize("messages", ["x", "{}", "[1]"])
 def test_messages_that_are_no_list_of_texts_are_refused(alice, messages):
     answer = bearer(alice).get(f"{API}/tools/search/", {"q": "x", "messages": messages})

@@ -94,6 +94,16 @@ def test_an_owner_is_named_or_is_me(alice, bob, team):
     assert list(tools_listed(bob, ToolFilters(owner="me"))) == []
 
 
+def test_better_matches_of_another_kind_do_not_hide_what_was_filtered_for(alice, monkeypatch):
+    monkeypatch.setattr("registry.filters.MOST_FOUND", 2)
+    for _ in range(5):
+        make_tool(title="Send a postcard", description="Send a postcard.")
+    mine = make_sequence(alice, title="Cards", description="Writes a text and sends a postcard.")
+
+    found = tools_listed(alice, ToolFilters(q="send a postcard", kind="sequence"))
+    assert list(found) == [mine]
+
+
 def test_categories_are_those_of_visible_tools(alice, charlie):
     make_tool(category="text")
     make_tool(category="text")

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from registry.search.bm25 import Postings, Scheme
+from registry.search.bm25 import Scheme
+from registry.search.postings import Postings
 
 WORDS = st.sampled_from("abcdefgh")
 TEXTS = st.lists(WORDS, min_size=1, max_size=12)
