@@ -1,7 +1,7 @@
 """Put together what a model may call in a turn: linked tools, found tools, the search itself."""
 
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from threading import Lock
 from time import monotonic
 
@@ -10,6 +10,7 @@ from agents.models import Agent, Arm
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
 from chat.artifacts import kept_if_large
+from chat.searching import Wanted, at_hand, output_of, searched
 from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
@@ -21,8 +22,7 @@ from registry.execution import invoke
 from registry.loading import code_ids, code_spec, load_spec, load_specs
 from registry.models import Tool
 from registry.schemas import validate_arguments
-from registry.search.service import Hit, SearchAnswer, search
-from registry.search.tokens import tokenize
+from registry.search.service import Hit, Mode, SearchAnswer
 from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
@@ -47,7 +47,8 @@ class Toolbox:
         self._secrecy = secrecy
         self._context = context
         self._lock = Lock()
-        self._searched: dict[frozenset[str], list[str]] = {}
+        self._searched: dict[object, list[str]] = {}
+        self._said: tuple[str, ...] = ()
         self.unloaded: list[JsonObject] = []
         """Linked tools that could not be loaded, as entries of the found panel."""
         self.code = code_spec() if agent.code_execution else None
@@ -70,18 +71,30 @@ class Toolbox:
     def discover(
         self, need: str, recent: Sequence[str] = (), limit: int | None = None
     ) -> JsonObject:
-        """Search for a need, add what fits, and return `{query, tools, took_ms, error?}`.
+        """Search for what a message needs, add what fits, and return what was found.
 
-        `tools` are `{name, title, score, parts, injected, reason}`, best first. Neither a search
-        that fails nor a tool that does not load is an error of the turn: both are told here.
+        That is `{query, tools, took_ms, mode, error?}`; `tools` are `{name, title, score, parts,
+        mode, why, injected, reason}`, best first. Neither a search that fails nor a tool that does
+        not load is an error of the turn: both are told here. What was said is what later searches
+        of the model are understood by.
         """
+        self._said = (*recent, need)
+        return self._discovered(Wanted(need=need), recent, limit)
+
+    def _discovered(self, wanted: Wanted, recent: Sequence[str], limit: int | None) -> JsonObject:
+        found: JsonObject = {
+            "query": wanted.told,
+            "tools": list(self.unloaded),
+            "took_ms": 0,
+            "mode": wanted.mode,
+        }
         if not self.may_search:
-            return {"query": need, "tools": self.unloaded, "took_ms": 0}
+            return found
         most = self._agent.max_found_tools
         limit = most if limit is None else min(limit, most)
         try:
-            answer = search(
-                need,
+            answers = searched(
+                wanted,
                 user=self._context.user,
                 recent=recent,
                 limit=limit,
@@ -89,17 +102,14 @@ class Toolbox:
                 scopes=self._context.scopes,
             )
         except ToolError as problem:
-            told = problem.as_dict()
-            return {"query": need, "tools": self.unloaded, "took_ms": 0, "error": told}
+            return {**found, "error": problem.as_dict()}
         except Exception:  # the turn goes on with what it has, whatever is wrong with the search
             logger.exception("The tool search failed")
             error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}
-            return {"query": need, "tools": self.unloaded, "took_ms": 0, "error": error}
-        return {
-            "query": need,
-            "tools": [*self.unloaded, *self._added(answer, limit)],
-            "took_ms": answer.took_ms,
-        }
+            return {**found, "error": error}
+        for answer in answers:
+            found["tools"] += self._added(answer, wanted, limit)
+        return {**found, "took_ms": round(sum(answer.took_ms for answer in answers), 2)}
 
     async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:
         """Run the tool that the model named; every problem is an answer."""
@@ -145,16 +155,17 @@ class Toolbox:
                 self.unloaded.append(_entry_of(tool.wire_name, tool.title, error.message))
         return toolset
 
-    def _added(self, answer: SearchAnswer, limit: int) -> list[JsonObject]:
+    def _added(self, answer: SearchAnswer, wanted: Wanted, limit: int) -> list[JsonObject]:
         """Load the hits that fit into the toolset; return the entries of the found panel."""
-        wanted = {hit.tool_id: hit for hit in answer.hits if hit.injected}
-        tools = Tool.objects.in_bulk(list(wanted))
+        tools = Tool.objects.in_bulk([hit.tool_id for hit in answer.found])
         entries = []
         for hit in answer.hits[: limit + SHOWN_REJECTED]:
             reason = hit.reason
             if hit.injected:
                 reason = self._add(tools.get(hit.tool_id))
-            entries.append(_entry_of_hit(hit, reason))
+            spec = self.toolset.get(hit.wire_name) if not reason else None
+            why = hit.why or (wanted.why(spec) if spec else "")
+            entries.append(_entry_of_hit(hit, reason) | {"mode": answer.mode.value, "why": why})
         return entries
 
     def _add(self, tool: Tool | None) -> str:
@@ -175,12 +186,11 @@ class Toolbox:
         started = monotonic()
         try:
             checked = validate_arguments(SEARCH_TOOLS_SCHEMA["function"]["parameters"], arguments)
+            wanted = Wanted.of(checked)
         except ToolError as error:
             return Answer.failed(error, tool=SEARCH_TOOLS)
-        need = checked["need"]
-        key = frozenset(tokenize(need))
         with self._lock:
-            earlier = self._searched.get(key)
+            earlier = self._searched.get(wanted.key)
         if earlier is not None:
             names = ", ".join(earlier) or "none"
             output: JsonObject = {
@@ -189,29 +199,24 @@ class Toolbox:
                 "what you have, or tell the user what is missing.",
             }
             return Answer(status="succeeded", value=output)
-        found = self.discover(need, limit=checked["limit"])
+        found = self._discovered(wanted, self._said, checked["limit"])
+        duration = round((monotonic() - started) * 1000)
+        if problem := found.get("error"):
+            details = {"found": found}
+            return Answer(status="failed", value=problem, duration_ms=duration, details=details)
         usable = [
-            self.toolset[entry["name"]] for entry in found["tools"] if entry["name"] in self.toolset
+            (self.toolset[entry["name"]], entry["why"])
+            for entry in found["tools"]
+            if entry["injected"] and entry["name"] in self.toolset
         ]
         with self._lock:
-            self._searched[key] = [spec.wire_name for spec in usable]
+            self._searched[wanted.key] = [spec.wire_name for spec, _ in usable]
         return Answer(
             status="succeeded",
-            value=_search_output(usable),
-            duration_ms=round((monotonic() - started) * 1000),
+            value=output_of(usable, at_hand(found["tools"])),
+            duration_ms=duration,
             details={"found": found},
         )
-
-
-def _search_output(specs: Iterable[ToolSpec]) -> JsonObject:
-    tools = [{"name": spec.wire_name, "description": spec.told} for spec in specs]
-    note = (
-        "You can call these tools now. Stop searching and use the one that fits."
-        if tools
-        else "No tool fits. Do not search for the same need again: answer with what you have, "
-        "or tell the user what is missing."
-    )
-    return {"tools": tools, "note": note}
 
 
 def _entry_of_hit(hit: Hit, reason: str) -> JsonObject:
@@ -233,4 +238,6 @@ def _entry_of(name: str, title: str, reason: str) -> JsonObject:
         "parts": {},
         "injected": False,
         "reason": reason,
+        "mode": Mode.WORDS.value,
+        "why": "",
     }

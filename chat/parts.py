@@ -36,9 +36,13 @@ class Words(Part):
     busy: bool = False
 
 
+WAYS = {"words": "by words", "exact": "by name", "regex": "by pattern"}
+"""How a search went, by its mode."""
+
+
 @dataclass
 class Found(Part):
-    """What a search for tools found: `{query, tools, took_ms, error?}`."""
+    """What a search for tools found: `{query, tools, took_ms, mode, error?}`."""
 
     template: str = "chat/_found.html"
     found: JsonObject = field(default_factory=dict)
@@ -47,6 +51,12 @@ class Found(Part):
     def injected(self) -> list[JsonObject]:
         """Return the tools that were added."""
         return [tool for tool in self.found.get("tools", []) if tool["injected"]]
+
+    @property
+    def ways(self) -> str:
+        """Return how it was searched: `by name and by pattern`."""
+        modes = self.found.get("mode", "").split()
+        return " and ".join(WAYS[mode] for mode in modes if mode in WAYS) or WAYS["words"]
 
 
 @dataclass

@@ -3,10 +3,15 @@
 from collections.abc import Iterable
 
 from config.lib.types import JsonObject
+from registry.search.lookup import LONGEST_NAME, MOST_NAMES
+from registry.search.need import LONGEST_QUERY, MOST_QUERIES
+from registry.search.patterns import LONGEST as LONGEST_PATTERN
 from registry.specs import ToolSpec
 
 SEARCH_TOOLS = "search_tools"
 """The meta-tool by which a model finds what it was not given."""
+
+LONGEST_NEED = 2_000
 
 MOST_EXAMPLES = 4
 
@@ -19,7 +24,8 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
         "name": SEARCH_TOOLS,
         "description": (
             "Find more tools. For discovery only: use it when none of your tools can do what is "
-            "needed. What it finds can be called right after."
+            "needed. Say what is needed, or name what you look for. What it finds can be called "
+            "right after."
         ),
         "parameters": {
             "type": "object",
@@ -27,9 +33,29 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
                 "need": {
                     "type": "string",
                     "minLength": 1,
-                    "maxLength": 2000,
+                    "maxLength": LONGEST_NEED,
                     "description": "What the tool must be able to do, in a sentence: "
                     "“a tool that converts HTML to Markdown”.",
+                },
+                "queries": {
+                    "type": "array",
+                    "maxItems": MOST_QUERIES,
+                    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY},
+                    "description": "Further needs, one tool each: "
+                    "[“a tool that reads a web page”, “a tool that sends e-mail”].",
+                },
+                "names": {
+                    "type": "array",
+                    "maxItems": MOST_NAMES,
+                    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
+                    "description": "Names of tools, where you know them.",
+                },
+                "pattern": {
+                    "type": "string",
+                    "minLength": 1,
+                    "maxLength": LONGEST_PATTERN,
+                    "description": "A regular expression that a name, title, package or "
+                    "description matches, whatever the case: “sales|weather”, “^github_.*issue”.",
                 },
                 "limit": {
                     "type": "integer",
@@ -39,7 +65,6 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
                     "description": "How many tools to find at most.",
                 },
             },
-            "required": ["need"],
             "additionalProperties": False,
         },
     },

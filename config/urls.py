@@ -17,6 +17,7 @@ urlpatterns = [
     path("logout/", auth.LogoutView.as_view(), name="logout"),
     path("admin/", admin.site.urls),
     path("api/", include("config.api_urls")),
+    path("search/palette/", views.palette, name="palette"),
     path("usage/", usage_overview, name="usage"),
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),

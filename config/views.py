@@ -2,12 +2,16 @@
 
 from dataclasses import asdict
 
+from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from config.dashboard import dashboard_of
+from config.lib.htmx import render_page
+from config.lib.http import SignedInRequest
+from config.palette import palette_of
 from config.readiness import checks
 
 
@@ -17,6 +21,17 @@ def home(request: HttpRequest) -> HttpResponse:
     if not request.user.is_authenticated:
         return render(request, "landing.html")
     return render(request, "home.html", {"dashboard": dashboard_of(request.user)})
+
+
+@login_required
+@require_safe
+@never_cache
+def palette(request: SignedInRequest) -> HttpResponse:
+    """Show where a person may want to go, in the command palette or on a page of its own."""
+    text = request.GET.get("q", "")
+    groups = palette_of(request.user, text)
+    context = {"groups": groups, "text": text, "count": sum(len(each.entries) for each in groups)}
+    return render_page(request, "palette.html", context, fragment="components/palette_results.html")
 
 
 @require_safe

@@ -435,6 +435,29 @@ class SearchTimeout(ToolError):
     default_hint = "Search again in a moment, in fewer words."
 
 
+class PatternInvalid(ToolError):
+    """The pattern is not a regular expression that can be searched for."""
+
+    code = "pattern_invalid"  # `extra.position` is the character that it goes wrong at, from 0
+    health = Fault.NONE
+    phase = "search"
+    actor = "model"
+    default_hint = "Correct the pattern, or say in words what the tool has to do."
+
+
+class PatternTooSlow(ToolError):
+    """The pattern takes too long on the texts of the tools and was stopped."""
+
+    code = "pattern_too_slow"
+    health = Fault.NONE
+    phase = "search"
+    actor = "model"
+    default_hint = (
+        "Use a simpler pattern, without repetitions inside repetitions such as (a+)+, "
+        "or say in words what the tool has to do."
+    )
+
+
 class HostRefused(ToolError):
     """The tool may not reach this host."""
 

@@ -20,12 +20,16 @@ PART = regex.compile(
 
 
 class PatternRefusedError(ValueError):
-    """The pattern is not one, or is too large; `reason` follows “The pattern ”."""
+    """The pattern is not one, or is too large; `reason` follows “The pattern ”.
 
-    def __init__(self, reason: str, hint: str) -> None:
+    `position` is the character that it goes wrong at, where that is known, from 0.
+    """
+
+    def __init__(self, reason: str, hint: str, position: int | None = None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.hint = hint
+        self.position = position
 
 
 @lru_cache(maxsize=16)
@@ -47,6 +51,7 @@ def compiled(source: str, flags: int = 0) -> regex.Pattern[str]:
         raise PatternRefusedError(
             f"is not a regular expression: {str(why)[:200]}",
             "Escape special characters such as ( [ . * with a backslash.",
+            getattr(why, "pos", None),
         ) from None
 
 

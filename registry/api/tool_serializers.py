@@ -15,7 +15,9 @@ from registry.models.health import UNWELL, Health, HealthState
 from registry.models.tool import ToolKind, Visibility
 from registry.restoring import LONGEST_RESTORE_REASON
 from registry.scopes import LONGEST_SCOPE
-from registry.search.service import Hit
+from registry.search.lookup import Alike
+from registry.search.need import LONGEST_QUERY, MOST_QUERIES
+from registry.search.service import Hit, Mode
 
 
 class ToolPackageSerializer(serializers.ModelSerializer[Package]):
@@ -178,15 +180,37 @@ class VersionSerializer(serializers.ModelSerializer[ToolVersion]):
         return version.number not in version.tool.unreviewed_versions
 
 
+LONGEST_MESSAGES = 500_000
+"""Characters of all earlier messages together."""
+
 SEARCHED_STATES = (*HealthState.values, Health.BROKEN.value, UNWELL)
 
 
 class SearchQuerySerializer(serializers.Serializer[Any]):
     """What to search for."""
 
-    q = serializers.CharField(max_length=20_000, allow_blank=True, default="")
+    q = serializers.CharField(
+        max_length=20_000,
+        allow_blank=True,
+        default="",
+        help_text="The message; in other modes a name, its beginning, or a pattern.",
+    )
+    query = serializers.ListField(
+        child=serializers.CharField(max_length=LONGEST_QUERY),
+        max_length=MOST_QUERIES,
+        default=list,
+        help_text="A need in other words, to be sent up to five times; with `exact` another name.",
+    )
     messages = serializers.CharField(
-        required=False, help_text="Earlier messages: a JSON list of texts."
+        required=False,
+        max_length=LONGEST_MESSAGES,
+        help_text="Earlier messages: a JSON list of texts.",
+    )
+    mode = serializers.ChoiceField(
+        choices=[mode.value for mode in Mode],
+        default=Mode.WORDS.value,
+        help_text="`words` ranks by a need; `exact` finds names and titles, `prefix` names by how "
+        "their words begin, `regex` texts by a regular expression.",
     )
     limit = serializers.IntegerField(min_value=1, max_value=50, default=5)
     explain = serializers.BooleanField(default=False)
@@ -195,7 +219,7 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         default="",
-        help_text="Find only what this agent's scopes allow.",
+        help_text="Find only what this agent's scopes allow and it does not deny.",
     )
     kind = serializers.CharField(
         max_length=16,
@@ -234,6 +258,13 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
         """Refuse a state that does not exist."""
         return _one_of(SEARCHED_STATES, health)
 
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """Refuse several texts where one is read."""
+        if attrs["query"] and attrs["mode"] in (Mode.REGEX, Mode.PREFIX):
+            problem = f"The mode {attrs['mode']} reads q alone."
+            raise serializers.ValidationError({"query": [problem]})
+        return attrs
+
 
 def _one_of(known: Sequence[str], value: str) -> str:
     if value and value not in known:
@@ -241,11 +272,32 @@ def _one_of(known: Sequence[str], value: str) -> str:
     return value
 
 
-class FoundSerializer(serializers.Serializer[Hit]):
-    """One tool that was found; `parts` says how the score came about."""
+class SimilarQuerySerializer(serializers.Serializer[Any]):
+    """How many tools that are like one are wanted."""
+
+    limit = serializers.IntegerField(min_value=1, max_value=50, default=6)
+
+
+class AlikeSerializer(serializers.Serializer[Alike]):
+    """One tool that is like another."""
 
     tool = ToolSerializer()
     score = serializers.FloatField()
+    same_package = serializers.BooleanField()
+
+
+class SimilarAnswerSerializer(serializers.Serializer[Any]):
+    """The tools that are like one, the nearest first."""
+
+    results = AlikeSerializer(many=True)
+
+
+class FoundSerializer(serializers.Serializer[Hit]):
+    """One tool that was found, with why; `parts` says how the score came about."""
+
+    tool = ToolSerializer()
+    score = serializers.FloatField()
+    why = serializers.CharField()
     parts = serializers.DictField(child=serializers.FloatField(), required=False)
 
 
@@ -256,6 +308,7 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
     results = FoundSerializer(many=True)
     total = serializers.IntegerField()
     took_ms = serializers.FloatField()
+    mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
 
 
 class ToolWriteSerializer(serializers.Serializer[Any]):

@@ -1,6 +1,7 @@
 """`/api/v1/tools/…`."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
@@ -22,9 +23,11 @@ from registry.api import call_serializers as calls
 from registry.api import tool_serializers as shapes
 from registry.authoring import author_for
 from registry.calling import call_directly, direct_context, launch
+from registry.context import Denied
 from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
 from registry.history import tool_with_history, versions_seen_by
+from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.needs import tell_needs
@@ -33,7 +36,9 @@ from registry.results import Failed, Succeeded
 from registry.review.drafts import draft_of
 from registry.saved_files import FILES
 from registry.search.columns import Narrowing
-from registry.search.service import SearchAnswer, search
+from registry.search.lookup import look_up, tools_like
+from registry.search.service import Mode, SearchAnswer, search
+from registry.search.why import why_words
 
 READ_WRITE = {
     "GET": "tools:read",
@@ -142,24 +147,71 @@ class ToolSearchView(APIView):
         responses=shapes.SearchAnswerSerializer,
     )
     def get(self, request: SignedInApiRequest) -> Response:
-        """Rank the tools that you may use for a need told in words."""
+        """Find the tools that you may use: by a need in words, a pattern, a name or its beginning.
+
+        `q` is the message, `query` (up to five times) what is needed in other words, `messages`
+        what was said before. In the mode `exact` they are names, else `q` alone is read.
+        """
         query = shapes.SearchQuerySerializer(data=request.query_params)
         query.is_valid(raise_exception=True)
         asked = query.validated_data
-        answer = search(
-            asked["q"],
-            user=request.user,
-            recent=_messages(asked.get("messages", "")),
-            limit=asked["limit"],
-            scopes=direct_context(
-                request.user,
-                caller=Caller.REST,
-                scopes=_scopes_of(request),
-                agent=asked["agent"],
-            ).scopes,
-            narrowing=Narrowing(**{name: asked[name] for name in _NARROWED}),
+        mode, texts = Mode(asked["mode"]), [asked["q"], *asked["query"]]
+        recent = _messages(asked.get("messages", ""))
+        narrowing = Narrowing(**{name: asked[name] for name in _NARROWED})
+        context = direct_context(
+            request.user,
+            caller=Caller.REST,
+            scopes=_scopes_of(request),
+            agent=asked["agent"],
         )
-        return Response(_found(answer, request.user, explained=asked["explain"]))
+
+        def find(denied: frozenset[UUID]) -> SearchAnswer:
+            if mode == Mode.WORDS:
+                return search(
+                    texts[0],
+                    user=request.user,
+                    recent=recent,
+                    queries=texts[1:],
+                    limit=asked["limit"],
+                    exclude=denied,
+                    scopes=context.scopes,
+                    narrowing=narrowing,
+                )
+            return look_up(
+                [text for text in texts if text],
+                mode=mode,
+                user=request.user,
+                limit=asked["limit"],
+                exclude=denied,
+                scopes=context.scopes,
+                narrowing=narrowing,
+            )
+
+        answer = _permitted(find, context.denied)
+        return Response(_found(answer, texts, request.user, explained=asked["explain"]))
+
+
+class ToolSimilarView(APIView):
+    """The tools that are like one."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(
+        operation_id="tools_similar",
+        parameters=[shapes.SimilarQuerySerializer],
+        responses=shapes.SimilarAnswerSerializer,
+    )
+    def get(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
+        """Tell which tools do much the same and work, the nearest first.
+
+        `score` is 1 for a tool of the same words. Of a tool that is broken or deprecated these
+        are what could be used in its place.
+        """
+        query = shapes.SimilarQuerySerializer(data=request.query_params)
+        query.is_valid(raise_exception=True)
+        tool = selectors.tool_visible_to(request.user, tool_id)
+        alike = tools_like(tool, request.user, query.validated_data["limit"])
+        return Response(shapes.SimilarAnswerSerializer({"results": alike}).data)
 
 
 class ToolRunView(APIView):
@@ -281,12 +333,26 @@ def _messages(text: str) -> list[str]:
     return messages[-MOST_RECENT:]
 
 
-def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, Any]:
+def _permitted(find: Callable[[frozenset[UUID]], SearchAnswer], denied: Denied) -> SearchAnswer:
+    """Search again without what is denied, until nothing that was found is."""
+    refused: frozenset[UUID] = frozenset()
+    while True:
+        answer = find(refused)
+        more = frozenset(hit.tool_id for hit in answer.found if denied(hit.tool_id))
+        if not more:
+            return answer.without(refused)
+        refused |= more
+
+
+def _found(
+    answer: SearchAnswer, texts: list[str], user: User, *, explained: bool
+) -> dict[str, Any]:
     tools = selectors.tools_visible_to(user).in_bulk([hit.tool_id for hit in answer.found])
     results = [
         {
             "tool": shapes.ToolSerializer(tools[hit.tool_id]).data,
             "score": hit.score,
+            "why": hit.why or _why(texts, tools[hit.tool_id]),
             **({"parts": dict(hit.parts)} if explained else {}),
         }
         for hit in answer.found
@@ -297,4 +363,9 @@ def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, An
         "results": results,
         "total": answer.total,
         "took_ms": answer.took_ms,
+        "mode": answer.mode.value,
     }
+
+
+def _why(texts: list[str], tool: Tool) -> str:
+    return why_words(texts, (tool.wire_name, tool.title, tool.description))

@@ -41,6 +41,7 @@ urlpatterns = [
     path("invocations/<uuid:invocation_id>/", invocations.InvocationView.as_view()),
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),
+    path("tools/<uuid:tool_id>/similar/", tools.ToolSimilarView.as_view()),
     path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
     path("tools/<uuid:tool_id>/impact/", impact.ToolImpactView.as_view()),
     path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),

@@ -93,6 +93,7 @@ def document_of(tool: Tool) -> SearchDocument:
     return SearchDocument(
         id=str(tool.pk),
         name=tool.export_name or tool.wire_name,
+        wire_name=tool.wire_name,
         title=tool.title,
         description=tool.description,
         category=tool.category,

@@ -13,10 +13,12 @@ class SearchDocument:
     `parameters` are the names of its inputs, `examples` messages that it is for. `quality` is a
     share in 0–1, `downloads` the package's downloads of the last month, `health` 1 for a tool
     that is known to work, else 0; these three order equals and are no text.
+    `wire_name` is what models call it by; it is looked up, not ranked.
     """
 
     id: str
     name: str
+    wire_name: str = ""
     title: str = ""
     description: str = ""
     category: str = ""

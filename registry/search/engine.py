@@ -138,6 +138,28 @@ class Engine:
         """Return the slot of a document. Raises KeyError where it is not in the index."""
         return self._slots[document_id]
 
+    @property
+    def alive(self) -> Mask:
+        """Return for each slot whether a document is in it, to be read alone."""
+        return self._postings.alive
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Return for each slot the id of the document that is or was in it."""
+        return self._ids
+
+    def id_of(self, slot: int) -> str:
+        """Return the id of the document in a slot."""
+        return self._ids[slot]
+
+    def scores_of(self, terms: Mapping[str, float]) -> Floats:
+        """Return by slot what weighted terms score by BM25 alone."""
+        return self._postings.scores(self._postings.gains(terms))
+
+    def idf(self, term: str) -> float:
+        """Return the idf of a term, 0 where no document holds it."""
+        return self._postings.idf(term) or 0.0
+
     def _kept(self) -> Kept:
         return Kept(self._ids, self._postings.state, self._forward, self._merit.values)
 

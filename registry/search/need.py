@@ -16,6 +16,12 @@ _QUOTED = re.compile(
 )
 _QUOTES = re.compile("[\"'`“„«‘]")
 
+MOST_QUERIES = 5
+"""Needs that a search takes beside the message."""
+
+LONGEST_QUERY = 1_000
+"""Characters of one of them."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Need:

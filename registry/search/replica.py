@@ -1,7 +1,7 @@
 """The searchable catalogue in memory: the engine's index, with the columns that filter it."""
 
 from collections.abc import Collection, Iterable, Mapping
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
 import numpy as np
@@ -12,11 +12,14 @@ from registry.search.columns import (
     Columns,
     Facts,
     Mask,
+    Masks,
     Narrowing,
 )
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine, Ranked
+from registry.search.names import Names, Texts
 from registry.search.need import Need
+from registry.search.similar import similar
 from registry.search.weights import Weights
 
 MOST_RANKED = 100
@@ -47,9 +50,15 @@ class Candidate(NamedTuple):
 class Replica:
     """What one process knows of all tools. Not safe for concurrent use with writes."""
 
-    def __init__(self, engine: Engine | None = None, columns: Columns | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine | None = None,
+        columns: Columns | None = None,
+        names: Names | None = None,
+    ) -> None:
         self.engine = engine or Engine()
         self.columns = columns or Columns()
+        self.names = names or Names()
 
     def __len__(self) -> int:
         return len(self.engine)
@@ -60,7 +69,11 @@ class Replica:
         engine, columns = Engine.build(documents), Columns()
         for tool_id in sorted(facts, key=engine.slot):
             columns.put(engine.slot(tool_id), facts[tool_id])
-        return cls(engine, columns)
+        names = Names()
+        for document in documents:
+            names.put(engine.slot(document.id), document)
+        names.settle()
+        return cls(engine, columns, names)
 
     @property
     def is_slack(self) -> bool:
@@ -70,7 +83,8 @@ class Replica:
     def compacted(self) -> "Replica":
         """Return the same without what is gone; it may be searched meanwhile, not written."""
         engine, slots = self.engine.compacted()
-        return Replica(engine, self.columns.moved(slots, engine.size))
+        columns, names = self.columns.moved(slots, engine.size), self.names.moved(slots)
+        return Replica(engine, columns, names)
 
     def put(self, document: SearchDocument, facts: Facts) -> None:
         """Add a tool, or replace it; where its words are as they were, they stay as they are."""
@@ -78,13 +92,19 @@ class Replica:
             slot = self.engine.slot(document.id)
             if self.columns.text_of(slot) == facts.text:
                 self.engine.set_merit(document)
+                self.names.set_merit(slot, document)
                 self.columns.put(slot, facts)
                 return
-        self.columns.put(self.engine.put(document), facts)
+            self.names.remove(slot)
+        slot = self.engine.put(document)
+        self.names.put(slot, document)
+        self.columns.put(slot, facts)
 
     def remove(self, tool_id: str) -> None:
         """Take a tool out; do nothing when it is not there."""
-        self.engine.remove(tool_id)
+        if tool_id in self.engine:
+            self.names.remove(self.engine.slot(tool_id))
+            self.engine.remove(tool_id)
 
     def rank(
         self,
@@ -103,12 +123,7 @@ class Replica:
         What would not help now is among it, to be told with the reason, and takes no place: where
         it leaves fewer than `wanted` that would, the others are ranked by themselves.
         """
-        masks = self.columns.masks(
-            audience,
-            narrowing,
-            Circumstances(today=now.date(), scopes=scopes),
-            down_since=(now - UPSTREAM_REST).timestamp(),
-        )
+        masks = self._masks(audience, narrowing, now, scopes)
         fit = self._without(masks.fit, exclude)
 
         def ranked(mask: Mask) -> list[Candidate]:
@@ -121,6 +136,44 @@ class Replica:
         if not unfit or len(candidates) - len(unfit) >= wanted:
             return candidates
         return sorted([*ranked(fit), *unfit], key=lambda each: (-each.ranked.score, each.id))
+
+    def called(self, name: str, audience: Audience, narrowing: Narrowing) -> list[str]:
+        """Return the ids of the tools of a name or title."""
+        return self.names.ids(self.names.called(name, self._visible(audience, narrowing)))
+
+    def begun(self, text: str, audience: Audience, narrowing: Narrowing, limit: int) -> list[str]:
+        """Return the ids of the best tools whose names have words that begin so."""
+        mask = self._visible(audience, narrowing)
+        return self.names.ids(self.names.begun(text, mask, limit))
+
+    def texts(self, audience: Audience, narrowing: Narrowing) -> Texts:
+        """Return what a pattern is held against; it may be kept."""
+        return self.names.texts(self._visible(audience, narrowing))
+
+    def like(self, document: SearchDocument, audience: Audience, limit: int) -> list[Ranked]:
+        """Return the tools that would help and are the most like one, the nearest first."""
+        masks = self._masks(audience, Narrowing(), datetime.now(tz=UTC), None)
+        mask = self.engine.alive & self._without(masks.fit, [document.id])
+        return similar(self.engine, document, mask, limit)
+
+    def _visible(self, audience: Audience, narrowing: Narrowing) -> Mask:
+        """Return what an audience may see, in good order or not; a tool that is gone is not."""
+        now = datetime.now(tz=UTC)
+        return self.engine.alive & self._masks(audience, narrowing, now, None).visible
+
+    def _masks(
+        self,
+        audience: Audience,
+        narrowing: Narrowing,
+        now: datetime,
+        scopes: frozenset[str] | None,
+    ) -> Masks:
+        return self.columns.masks(
+            audience,
+            narrowing,
+            Circumstances(today=now.date(), scopes=scopes),
+            down_since=(now - UPSTREAM_REST).timestamp(),
+        )
 
     def _without(self, mask: Mask, exclude: Collection[str]) -> Mask:
         slots = [self.engine.slot(tool_id) for tool_id in exclude if tool_id in self.engine]

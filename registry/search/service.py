@@ -2,7 +2,8 @@
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
@@ -37,6 +38,7 @@ _READ = (
 )
 """What reasons are told by, and no more: a search reads two dozen tools."""
 
+AT_HAND = "already at hand"
 BEYOND_LIMIT = "enough tools found already"
 
 
@@ -45,6 +47,15 @@ class Loading(NamedTuple):
 
     done: int
     total: int
+
+
+class Mode(StrEnum):
+    """How a query is read."""
+
+    WORDS = "words"
+    REGEX = "regex"
+    EXACT = "exact"
+    PREFIX = "prefix"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +69,9 @@ class Hit:
     parts: Mapping[str, float]
     injected: bool
     reason: str = ""
+    kind: str = ""
+    why: str = ""
+    """What of the tool fits, where it was not ranked by its words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +83,12 @@ class SearchAnswer:
     took_ms: float
     beyond: int = 0
     """Tools that fit beside those of `hits`, which were not looked at any closer."""
+
+    mode: Mode = Mode.WORDS
+
+    def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
+        """Return the answer without some tools, which were told of elsewhere."""
+        return replace(self, hits=tuple(hit for hit in self.hits if hit.tool_id not in tool_ids))
 
     @property
     def found(self) -> tuple[Hit, ...]:
@@ -103,11 +123,11 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    teams = frozenset(user.groups.values_list("pk", flat=True))
+    audience = audience_of(user)
     candidates = process_index.using(
         lambda replica: replica.rank(
             Need(text=query, recent=tuple(recent), queries=tuple(queries)),
-            Audience(person=user.pk, teams=teams),
+            audience,
             now=timezone.now(),
             narrowing=narrowing,
             scopes=scopes,
@@ -116,26 +136,36 @@ def search(
         ),
         deadline,
     )
-    judge = _Judge(user, limit, exclude, scopes, floor)
+    judge = Judge(user, limit, exclude, scopes, floor)
     hits: list[Hit] = []
     rest = iter(candidates)
     while judge.places > 0 and (page := list(islice(rest, limit + SPARE))):
         with deadline.querying():
             hits.extend(judge.hits(page))
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
-    took_ms = (time.perf_counter() - started) * 1000
-    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2), beyond=beyond)
+    return SearchAnswer(query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond)
+
+
+def audience_of(user: User) -> Audience:
+    """Return who a person is to the index."""
+    return Audience(person=user.pk, teams=frozenset(user.groups.values_list("pk", flat=True)))
+
+
+def since(started: float) -> float:
+    """Return the milliseconds since a moment of `time.perf_counter`."""
+    return round((time.perf_counter() - started) * 1000, 2)
 
 
 @dataclass
-class _Judge:
+class Judge:
     """Asks the database about what the index found: it alone decides who may be given what."""
 
     user: User
     places: int
     exclude: frozenset[UUID]
     scopes: frozenset[str] | None
-    floor: float
+    floor: float = 0.0
+    whys: Mapping[str, str] = field(default_factory=dict)
 
     def hits(self, candidates: Sequence[Candidate]) -> Iterator[Hit]:
         """Yield those that the person may use, each with why it is left out."""
@@ -157,12 +187,14 @@ class _Judge:
                 parts=each.ranked.parts,
                 injected=not reason,
                 reason=reason,
+                kind=tool.kind,
+                why=self.whys.get(each.id, ""),
             )
 
     def _reason(self, tool: Tool, score: float, trouble: str) -> str:
         """Return why a candidate is left out, or nothing."""
         if tool.pk in self.exclude:
-            return "already at hand"
+            return AT_HAND
         if reason := _unfit(tool):
             return reason
         if self.scopes is not None and (missing := set(tool.required_scopes) - self.scopes):

@@ -19,12 +19,15 @@ from registry.search import (
     engine,
     forward,
     kept,
+    names,
     postings,
     tokens,
     weights,
+    words,
 )
 from registry.search.columns import Columns
 from registry.search.engine import Engine
+from registry.search.names import Names
 from registry.search.position import Position
 from registry.search.reader import Reader
 from registry.search.replica import Replica
@@ -32,7 +35,7 @@ from registry.search.snapshot import Snapshot, SnapshotUnusable
 
 _CODE = (
     *(bm25, bulk, catalogue, columns, document, engine),
-    *(forward, kept, postings, tokens, weights),
+    *(forward, kept, names, postings, tokens, weights, words),
 )
 """What decides how a tool stands in the index: another version of it needs another index."""
 
@@ -63,7 +66,11 @@ def snapshot_of(reader: Reader, cluster: str) -> Snapshot:
             "texts": texts,
             "interned": interned,
         },
-        arrays={**_named("index", arrays), **_named("column", rows)},
+        arrays={
+            **_named("index", arrays),
+            **_named("column", rows),
+            **_named("name", reader.replica.names.arrays()),
+        },
     )
 
 
@@ -73,10 +80,11 @@ def reader_of(snapshot: Snapshot, tables: str) -> Reader:
         facts = snapshot.facts
         index = Engine.from_arrays(_of("index", snapshot.arrays), facts["texts"])
         rows = Columns.from_arrays(_of("column", snapshot.arrays), facts["interned"])
+        names = Names.from_arrays(_of("name", snapshot.arrays), index.ids)
         position = Position(int(facts["oldest"]), int(facts["newest"]), tables)
     except (KeyError, ValueError, TypeError, IndexError) as problem:
         raise SnapshotUnusable("it is not laid out as this version lays it out") from problem
-    return Reader(Replica(index, rows), position)
+    return Reader(Replica(index, rows, names), position)
 
 
 def _named(prefix: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

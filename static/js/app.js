@@ -5,4 +5,5 @@ import "./dialog.js";
 import "./dismiss.js";
 import "./filter-list.js";
 import "./menu.js";
+import "./palette.js";
 import "./request-errors.js";

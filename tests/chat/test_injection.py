@@ -76,6 +76,118 @@ def test_search_tools_without_a_need_is_told_what_is_wrong(alice, model, say, ca
     assert results_of(say(conversation, "hello"))[0]["error"]["code"] == "invalid_arguments"
 
 
+def searched(say, model, alice, arguments, message="hello"):
+    """Have the model search; return what it was answered and what a person sees."""
+    conversation = factories.make_conversation(alice, factories.make_agent(alice, model=MODEL))
+    model.calls(Call("search_tools", arguments))
+    model.enqueue("Done.")
+    (result,) = results_of(say(conversation, message))
+    return result
+
+
+def test_a_model_that_knows_the_name_gets_the_tool_of_that_name(alice, model, say, catalogue):
+    result = searched(say, model, alice, {"names": ["Current-Time", "nothing"]})
+    (tool,) = result["output"]["tools"]
+    assert tool["name"] == "current_time"
+    assert tool["description"] and tool["why"] == "is called Current-Time"
+    assert result["details"]["found"]["mode"] == "exact"
+    assert "current_time" in model.tools_offered(1)
+
+
+def test_a_pattern_finds_tools_by_name_and_description(alice, model, say, catalogue):
+    result = searched(say, model, alice, {"pattern": "^current|ARITHMETIC"})
+    found = {tool["name"]: tool["why"] for tool in result["output"]["tools"]}
+    assert found["current_time"] == "its name matches"
+    assert found["calculator"].endswith("matches")
+    assert result["details"]["found"]["mode"] == "regex"
+
+
+def test_several_needs_find_a_tool_for_each(alice, model, say, catalogue):
+    needs = ["a tool that tells the time in a time zone", "a tool that calculates arithmetic"]
+    result = searched(say, model, alice, {"queries": needs})
+    tools = {tool["name"]: tool["why"] for tool in result["output"]["tools"]}
+    assert set(tools) == {"current_time", "calculator"}
+    assert "time" in tools["current_time"]
+
+
+def test_names_a_pattern_and_a_need_together_find_each_tool_once(alice, model, say, catalogue):
+    wanted = {"names": ["calculator"], "pattern": "time", "need": "calculate with the time"}
+    result = searched(say, model, alice, {**wanted, "limit": 2})
+    assert [tool["name"] for tool in result["output"]["tools"]] == ["calculator", "current_time"]
+    shown = result["details"]["found"]
+    assert shown["mode"] == "exact regex words"
+    assert [tool["name"] for tool in shown["tools"]].count("calculator") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ({"pattern": "get_("}, "pattern_invalid"),
+        ({"pattern": "(a{1000}){1000}"}, "pattern_invalid"),
+        ({"queries": []}, "invalid_arguments"),
+        ({"need": "  "}, "invalid_arguments"),
+        ({"queries": ["x"] * 6}, "invalid_arguments"),
+        ({"names": [""]}, "invalid_arguments"),
+        ({"need": "x" * 2_001}, "invalid_arguments"),
+        ({"pattern": "x" * 1_001}, "invalid_arguments"),
+    ],
+)
+def test_a_search_that_cannot_be_carried_out_is_told_to_the_model(
+    alice, model, say, catalogue, arguments, code
+):
+    result = searched(say, model, alice, arguments)
+    assert result["error"]["code"] == code
+    assert result["error"]["hint"]
+
+
+def test_a_pattern_that_takes_too_long_is_told_to_the_model_and_the_person(
+    alice, model, say, catalogue
+):
+    factories.make_tool(description="a" * 300 + " b")
+    result = searched(say, model, alice, {"pattern": "(a|aa)+$"})
+    assert result["error"]["code"] == "pattern_too_slow"
+    assert result["details"]["found"]["error"]["code"] == "pattern_too_slow"
+
+
+def test_a_tool_that_is_at_hand_is_named_rather_than_said_not_to_exist(
+    alice, model, say, catalogue
+):
+    agent = factories.make_agent(alice, catalogue["calculator"], model=MODEL)
+    model.calls(Call("search_tools", {"names": ["calculator"]}))
+    model.enqueue("Done.")
+    (result,) = results_of(say(factories.make_conversation(alice, agent), "hello"))
+    assert result["output"]["tools"] == []
+    assert result["output"]["note"] == "You had these before, use them: calculator."
+
+
+def test_a_search_is_understood_by_what_the_user_said(alice, model, say, catalogue, monkeypatch):
+    from chat import searching
+
+    asked = []
+
+    def noted(need, **options):
+        asked.append((need, options["recent"]))
+        return search(need, **options)
+
+    search = searching.search
+    monkeypatch.setattr(searching, "search", noted)
+    searched(say, model, alice, {"need": "a tool for it"}, message="Is it late in Tokyo?")
+    assert asked[1] == ("a tool for it", ("Is it late in Tokyo?",))
+
+
+@pytest.mark.parametrize("ways", [{"pattern": "time"}, {"names": ["time"]}])
+def test_what_was_searched_in_one_way_may_be_searched_in_another(
+    alice, model, say, catalogue, ways
+):
+    conversation = factories.make_conversation(alice, factories.make_agent(alice, model=MODEL))
+    for arguments in ({"need": "time"}, ways, ways):
+        model.calls(Call("search_tools", arguments))
+    model.enqueue("Enough.")
+    _, other, again = results_of(say(conversation, "hello"))
+    assert "already" not in other["output"]["note"]
+    assert "Stop searching" in again["output"]["note"]
+
+
 def test_an_agent_that_keeps_to_its_links_neither_finds_nor_searches(alice, model, say, catalogue):
     agent = factories.make_agent(
         alice, catalogue["calculator"], model=MODEL, discovery_mode=DiscoveryMode.LINKED

@@ -77,7 +77,7 @@ FIELDS = (
     *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
     *("reason", "required_scopes", "calls_per_minute", "cost_per_call", "timeout_seconds"),
     *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
-    *("from", "to", "period", "part", "of", "sort"),
+    *("from", "to", "period", "part", "of", "sort", "mode", "query"),
 )
 """Every field that a form or an address of the product reads, and a few of Django's admin."""
 
