@@ -39,6 +39,7 @@ PAGE = 500
 """Tools that are read at once; between two pages the time is looked at."""
 
 BEYOND_LIMIT = "enough tools found already"
+BELOW_FLOOR = "does not fit well enough"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,7 +98,13 @@ class SearchIndex:
         return len(self._documents)
 
     def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
+        self,
+        query: str,
+        recent: Sequence[str],
+        deadline: Deadline,
+        *,
+        person: int | None = None,
+        weights: Weights | None = None,
     ) -> list[tuple[UUID, dict[str, float]]]:
         """Return the best tools with the parts of their scores, best first.
 
@@ -109,7 +116,7 @@ class SearchIndex:
             found = (item for item in self._documents.values() if item.is_for(person))
             mask[[self._index.slot(item.id) for item in found]] = True
             need = Need(text=query, recent=tuple(recent))
-            ranked = self._index.rank(need, mask=mask, limit=CANDIDATES)
+            ranked = self._index.rank(need, weights=weights, mask=mask, limit=CANDIDATES)
             deadline.check()
         return [(UUID(hit.id), {"score": hit.score, **hit.parts}) for hit in ranked]
 
@@ -188,16 +195,22 @@ def search(
     exclude: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
     floor: float = FLOOR,
+    weights: Weights | None = None,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
 
     Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
     person may not see are not told at all. Raises SearchTimeout after `SEARCH_SECONDS`.
+
+    `weights` other than those in force are tried out, with their own floor.
     """
+    floor = floor if weights is None else weights.floor
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
+    candidates = _process_index.candidates(
+        query, recent, deadline, person=user.pk, weights=weights
+    )
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
         troubles = step_troubles(usable.values())
@@ -242,7 +255,7 @@ def _reason(
     if scopes is not None and (missing := set(tool.required_scopes) - scopes):
         return f"requires the scope {', '.join(sorted(missing))}"
     if score < floor:
-        return "does not fit well enough"
+        return BELOW_FLOOR
     return "" if places > 0 else BEYOND_LIMIT
 
 
