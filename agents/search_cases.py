@@ -5,6 +5,7 @@ owner may use; what somebody else may use besides is not judged.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -30,6 +31,16 @@ _EXPECTED = Prefetch(
     "expected",
     Tool.objects.only("pk", "wire_name", "title", "deleted_at").order_by("wire_name", "pk"),
 )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseDraft:
+    """What a form about a case begins with; `saved` where the case is there already."""
+
+    query: str = ""
+    recent: tuple[str, ...] = ()
+    expected: tuple[UUID, ...] = ()
+    saved: bool = False
 
 
 def cases_of(agent: Agent) -> QuerySet[SearchCase]:
@@ -103,9 +114,7 @@ def _saved(
 ) -> SearchCase:
     agent = case.agent
     masker = Masker(
-        value
-        for value in known_values(agent.owner, agent)
-        if len(value) >= SHORTEST_RECODED
+        value for value in known_values(agent.owner, agent) if len(value) >= SHORTEST_RECODED
     )
     case.query = masker.text(_words(query, "query"))
     case.recent = [masker.text(_words(text, "recent")) for text in recent if text.strip()]
@@ -123,8 +132,7 @@ def _saved(
         ) from None
     ExpectedTool.objects.filter(case=case).delete()
     ExpectedTool.objects.bulk_create(ExpectedTool(case=case, tool=tool) for tool in tools)
-    case._prefetched_objects_cache = {}
-    return case
+    return all_cases().get(pk=case.pk)
 
 
 def _kept(case: SearchCase) -> Iterable[Tool]:

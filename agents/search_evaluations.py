@@ -114,9 +114,7 @@ def evaluated(
             denied[case.agent_id] = code | _denied_by(case.agent)
         results.append(_ranked(case, denied[case.agent_id], weights))
         told(len(results))
-    return Evaluated(
-        results=tuple(results), summary=summary(result.judged for result in results)
-    )
+    return Evaluated(results=tuple(results), summary=summary(result.judged for result in results))
 
 
 def evaluations_of(agent: Agent | None) -> QuerySet[SearchEvaluation]:
@@ -156,9 +154,9 @@ def evaluation_request(
 
 def evaluation_run(evaluation_id: UUID, weights_version: int | None = None) -> Evaluated | None:
     """Carry out a measurement that waits; None when somebody else has it, or it failed."""
-    claimed = SearchEvaluation.objects.filter(
-        pk=evaluation_id, state=MeasureState.QUEUED
-    ).update(state=MeasureState.RUNNING, started_at=timezone.now())
+    claimed = SearchEvaluation.objects.filter(pk=evaluation_id, state=MeasureState.QUEUED).update(
+        state=MeasureState.RUNNING, started_at=timezone.now()
+    )
     if not claimed:
         return None
     evaluation = SearchEvaluation.objects.select_related("agent__owner").get(pk=evaluation_id)
@@ -176,8 +174,8 @@ def evaluation_run(evaluation_id: UUID, weights_version: int | None = None) -> E
         return None
     except Exception:  # the boundary of a job: whatever happens, it must end
         logger.exception("The measurement %s failed unexpectedly", evaluation_id)
-        error = DomainError("The measurement failed.", "Try again; the log of the worker says why.")
-        _end(evaluation, MeasureState.FAILED, error=error.as_dict())
+        broken = DomainError("The measurement failed.", "Try again; the worker's log says why.")
+        _end(evaluation, MeasureState.FAILED, error=broken.as_dict())
         return None
     _end(
         evaluation,
@@ -207,9 +205,7 @@ def evaluate_all() -> int:
     return count
 
 
-def _ranked(
-    case: SearchCase, exclude: frozenset[UUID], weights: Weights | None
-) -> CaseResult:
+def _ranked(case: SearchCase, exclude: frozenset[UUID], weights: Weights | None) -> CaseResult:
     agent = case.agent
     answer = search(
         case.query,
@@ -282,9 +278,7 @@ def _end_interrupted() -> None:
     before = timezone.now() - LONGEST
     dead = SearchEvaluation.objects.filter(state__in=MEASURING, created_at__lt=before)
     error = DomainError("The worker that measured was stopped.", "Measure again.")
-    dead.update(
-        state=MeasureState.FAILED, finished_at=timezone.now(), error=error.as_dict()
-    )
+    dead.update(state=MeasureState.FAILED, finished_at=timezone.now(), error=error.as_dict())
 
 
 def _clear_old(agent: Agent | None) -> None:

@@ -216,9 +216,7 @@ def _lines(path: Path) -> Iterator[Line]:
                 f"{path}, line {number}: This is not JSON: {error}.", FORMAT_HINT
             ) from None
         if not isinstance(values, dict):
-            raise InvalidInput(
-                f"{path}, line {number}: This is not a JSON object.", FORMAT_HINT
-            )
+            raise InvalidInput(f"{path}, line {number}: This is not a JSON object.", FORMAT_HINT)
         yield Line(path, number, values)
 
 

@@ -208,9 +208,7 @@ def search(
     floor = floor if weights is None else weights.floor
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(
-        query, recent, deadline, person=user.pk, weights=weights
-    )
+    candidates = _process_index.candidates(query, recent, deadline, person=user.pk, weights=weights)
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
         troubles = step_troubles(usable.values())

@@ -132,7 +132,7 @@ def weights_from(path: Path | None) -> Weights:
     """Read weights to try. Raises InvalidInput for a file or a weight that is not valid."""
     if path is None:
         return Weights()
-    hint = "It is a JSON object such as {\"floor\": 0.25}."
+    hint = 'It is a JSON object such as {"floor": 0.25}.'
     try:
         values = json.loads(path.read_text(encoding="utf-8-sig"))
     except FileNotFoundError:
