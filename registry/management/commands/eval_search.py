@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -58,6 +59,9 @@ class Command(BaseCommand):
             help="a JSON object of weights to try, the others as they are by default",
         )
         parser.add_argument("--json", action="store_true", help="print one JSON document")
+        parser.add_argument(
+            "--markdown", action="store_true", help="print the tables, with kinds, as Markdown"
+        )
         parser.add_argument("--by-kind", action="store_true", help="tell each kind of query apart")
         parser.add_argument(
             "--no-baseline", action="store_true", help="leave rank-bm25 out; it is slow"
@@ -76,7 +80,9 @@ class Command(BaseCommand):
             document = told(tools, queries, weights, trials)
             self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
         else:
-            self._tell(tools, queries, trials, kinds=options["by_kind"])
+            style = box.MARKDOWN if options["markdown"] else box.HEAVY_HEAD
+            kinds = options["by_kind"] or options["markdown"]
+            self._tell(tools, queries, trials, kinds=kinds, style=style)
 
     def _trials(
         self,
@@ -105,22 +111,28 @@ class Command(BaseCommand):
         trials: Sequence[Trial],
         *,
         kinds: bool,
+        style: box.Box,
     ) -> None:
         empty = sum(not query.relevant for query in queries)
         self.stdout.write(
             f"{len(tools):,} tools, {len(queries) - empty:,} queries with an answer, "
-            f"{empty:,} without"
+            f"{empty:,} without\n"
         )
-        table = Table("", *(HEADINGS.get(name, name) for name in COLUMNS), "build ms")
+        table = Table(
+            "ranking", *(HEADINGS.get(name, name) for name in COLUMNS), "build ms", box=style
+        )
         for trial in trials:
             cells = _cells(summary(trial.judged))
             table.add_row(trial.name, *cells, f"{trial.build_ms:,.0f}")
         self._print(table)
         if kinds:
-            table = Table("kind", "queries", *(HEADINGS.get(name, name) for name in COLUMNS))
+            table = Table(
+                "kind", "queries", *(HEADINGS.get(name, name) for name in COLUMNS), box=style
+            )
             for kind, told_of in by_kind(trials[0].judged).items():
                 count = told_of.queries + told_of.no_answer_queries
                 table.add_row(kind, str(count), *_cells(told_of))
+            self.stdout.write("")
             self._print(table)
 
     def _print(self, table: Table) -> None:
