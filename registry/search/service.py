@@ -40,6 +40,7 @@ _READ = (
 
 AT_HAND = "already at hand"
 BEYOND_LIMIT = "enough tools found already"
+BELOW_FLOOR = "does not fit well enough"
 
 
 class Loading(NamedTuple):
@@ -112,6 +113,7 @@ def search(
     scopes: frozenset[str] | None = None,
     floor: float = FLOOR,
     narrowing: Narrowing = EVERYTHING,
+    weights: Weights | None = None,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
 
@@ -121,6 +123,7 @@ def search(
     person may not see, or that `narrowing` leaves out, are not told at all. Raises SearchTimeout
     after `SEARCH_SECONDS`.
     """
+    floor = floor if weights is None else weights.floor
     started = time.perf_counter()
     deadline = Deadline()
     audience = audience_of(user)
@@ -133,6 +136,7 @@ def search(
             scopes=scopes,
             exclude=[str(tool_id) for tool_id in exclude],
             wanted=limit + SPARE,
+            weights=weights,
         ),
         deadline,
     )
@@ -200,7 +204,7 @@ class Judge:
         if self.scopes is not None and (missing := set(tool.required_scopes) - self.scopes):
             return f"requires the scope {', '.join(sorted(missing))}"
         if score < self.floor:
-            return "does not fit well enough"
+            return BELOW_FLOOR
         if trouble:
             return f"broken: {trouble}"
         return "" if self.places > 0 else BEYOND_LIMIT

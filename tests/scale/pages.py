@@ -87,6 +87,7 @@ PAGES = (
     *(f"/agents/{AGENT}/tools/?q=invoices", f"/agents/{AGENT}/tools/{LOVED}/"),
     *(f"/agents/{AGENT}/usage/?period={period}" for period in PERIODS),
     f"/agents/{AGENT}/usage/?period=90d&format=csv",
+    *(f"/agents/{AGENT}/search/", f"/agents/{AGENT}/search/new/"),
     *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
     *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
     *("/sequences/", "/sequences/new", "/runs/", f"/runs/{RUN}/", f"/chat/{TALK}/", "/chat/"),
@@ -104,6 +105,7 @@ PAGES = (
     *(f"/api/v1/agents/{AGENT}/usage/", f"/api/v1/agents/{AGENT}/tools/"),
     *("/api/v1/conversations/", "/api/v1/runs/", f"/api/v1/agents/{AGENT}/experiments/"),
     f"/api/v1/agents/{AGENT}/experiments/{EXPERIMENT}/",
+    *(f"/api/v1/agents/{AGENT}/search-cases/", f"/api/v1/agents/{AGENT}/search-evaluations/"),
     *("/api/v1/invocations/", "/api/v1/invocations/?outcome=failed"),
     *("/api/v1/proposals/", "/api/v1/proposals/?state=approved"),
 )
