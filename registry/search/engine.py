@@ -29,7 +29,7 @@ from registry.search.relevance import (
     relevance,
     spread,
 )
-from registry.search.scoring import best_clause, leads
+from registry.search.scoring import best_clause, leads, together
 from registry.search.spelling import Spelling
 from registry.search.tokens import tokenize, words_of
 from registry.search.weights import Weights
@@ -297,7 +297,7 @@ class Engine:
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
-        score = (totals.mean(axis=0) + history) * lift
+        score = (together(totals) + history) * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
         fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)

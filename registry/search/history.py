@@ -24,7 +24,7 @@ _LEAD = re.compile(
     r"""
     (?:\W*(?:
     hi|hello|hey|good\ (?:morning|afternoon|evening|day)|there|everyone|dear|so|and|then|please|kindly
-    |(?:can|could|would|will|do|may)\ (?:you|i\ ask\ you\ to)|you\ (?:can|could|would|might)|mind
+    |(?:can|could|would|will|do|may)\ (?:you|i\ ask\ you\ to)|you\ (?:can|could|would|might)|mind(?:\ if\ i\ ask(?:ed)?\ you\ to)?|maybe|just
     |i\ (?:want|need|would\ like)\ you\ to|i['’]d\ (?:like|love|want)\ you\ to
     |(?:i\ (?:was|am)|i['’]m|just)\ wondering\ (?:if|whether)
     |(?:i\ would|i['’]d)\ (?:\w+\ ){0,2}(?:appreciate|be\ \w+)\ (?:it\ )?if
