@@ -177,7 +177,8 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        texts = [*said, _read(_recent(need)) if need.recent else Reading({})]
+        leans = need.recent and weights.history and _reliance(said[0]) > 0
+        texts = [*said, _read(_recent(need)) if leans else Reading({})]
         texts = [self._spelt(reading, weights) for reading in texts]
         gains = [self._gains(reading, weights) for reading in texts]
         candidates = candidates_of(self._postings, gains, mask)
@@ -363,11 +364,15 @@ def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights)
     """Return what the earlier messages add, the more the less the message stands on its own."""
     total = earlier.total
     most = float(total.max(initial=0.0))
-    if not most or not weights.history:
+    if not most:
         return np.zeros_like(total)
     coverage = float(own.covered[own.total.argmax()])
-    leaning = reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
-    return weights.history * leaning * total / most
+    return weights.history * _reliance(reading, coverage) * total / most
+
+
+def _reliance(reading: Reading, coverage: float = 0.0) -> float:
+    """Return how much a text leans on earlier ones, at the most where no coverage is told."""
+    return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
 
 
 def _recent(need: Need) -> str:

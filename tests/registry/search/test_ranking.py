@@ -100,6 +100,14 @@ def test_a_request_that_stands_alone_is_not_led_astray_by_earlier_ones(text, too
     assert found(text, recent=("log me in with my password", "draw a chart of it"))[0] == tool
 
 
+def test_earlier_messages_do_not_change_what_a_long_request_finds():
+    text = (
+        "Fetch the web page of the city, summarize its long text in few sentences, translate the "
+        "sentences into another language and send people the document by mail"
+    )
+    assert found(text, recent=("Set an alarm",)) == found(text)
+
+
 def test_without_a_weight_history_adds_nothing():
     assert found("10 pm tonight", recent=("Set an alarm",), weights=Weights(history=0)) == found(
         "10 pm tonight", weights=Weights(history=0)
@@ -109,7 +117,7 @@ def test_without_a_weight_history_adds_nothing():
 @given(st.integers(0, 50), st.floats(0, 1), st.booleans())
 def test_who_says_more_leans_less(words, coverage, is_statement):
     leaning = reliance(words, coverage, is_statement=is_statement)
-    assert 0 < leaning <= 1.1
+    assert 0 <= leaning <= 1
     assert reliance(words + 1, coverage, is_statement=is_statement) <= leaning
     assert reliance(words, 1.0, is_statement=is_statement) <= leaning
     assert reliance(words, coverage, is_statement=True) >= leaning
