@@ -1,6 +1,6 @@
 """Rank tools for a need: BM25 finds candidates, a closer look orders them.
 
-The recipe and its figures stand in `docs/reference/search-quality.md`.
+The recipe and its figures stand in `docs/reference/search-ranking.md`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

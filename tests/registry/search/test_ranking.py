@@ -218,3 +218,18 @@ def test_how_a_message_is_read_can_be_told():
     assert len(reading.clauses) == 2
     assert reading.quoted == ("page",)
     assert not reading.is_statement
+
+
+@pytest.mark.parametrize(
+    ("limitation", "first"),
+    [("No attachments, and no mail to many.", "b"), ("", "a"), ("At most 20 a day.", "a")],
+)
+def test_a_tool_that_says_it_cannot_comes_after_its_equal(limitation, first):
+    text = "Sends a mail, with an attachment if wanted."
+    engine = Engine.build(
+        [
+            SearchDocument(id="a", name="mail", description=text, limitations=limitation),
+            SearchDocument(id="b", name="mail", description=text),
+        ]
+    )
+    assert engine.rank(Need(text="send a mail with attachments"))[0].id == first
