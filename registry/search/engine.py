@@ -1,6 +1,6 @@
 """Rank tools for a need: BM25 finds candidates, a closer look orders them.
 
-The recipe and its figures stand in `docs/reference/search-quality.md`.
+The recipe and its figures stand in `docs/reference/search-ranking.md`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ from registry.search.relevance import (
     relevance,
     spread,
 )
-from registry.search.scoring import best_clause, leads
+from registry.search.scoring import best_clause, leads, together
 from registry.search.spelling import Spelling
 from registry.search.tokens import tokenize, words_of
 from registry.search.weights import Weights
@@ -204,7 +204,8 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        texts = [*said, _read(_recent(need)) if need.recent else Reading({})]
+        leans = need.recent and weights.history and _reliance(said[0]) > 0
+        texts = [*said, _read(_recent(need)) if leans else Reading({})]
         texts = [self._spelt(reading, weights) for reading in texts]
         gains = [self._gains(reading, weights) for reading in texts]
         candidates = candidates_of(self._postings, gains, mask)
@@ -330,7 +331,7 @@ class Engine:
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
-        score = (totals.mean(axis=0) + history) * lift
+        score = (together(totals) + history) * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
         fit = self._relevance(readings, gains, forms, candidates[order[:LOOKED_AT]], weights)
@@ -399,11 +400,15 @@ def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights)
     """Return what the earlier messages add, the more the less the message stands on its own."""
     total = earlier.total
     most = float(total.max(initial=0.0))
-    if not most or not weights.history:
+    if not most:
         return np.zeros_like(total)
     coverage = float(own.covered[own.total.argmax()])
-    leaning = reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
-    return weights.history * leaning * total / most
+    return weights.history * _reliance(reading, coverage) * total / most
+
+
+def _reliance(reading: Reading, coverage: float = 0.0) -> float:
+    """Return how much a text leans on earlier ones, at the most where no coverage is told."""
+    return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
 
 
 def _recent(need: Need) -> str:

@@ -17,19 +17,21 @@ WORDS_ALONE = 3.3
 STATED = 0.3
 """How much a content word of an answer counts as one of a request: it is a name or a value."""
 
-ALWAYS = 0.025
-"""Share of its weight that history has even where a message stands on its own."""
+LEAST = 0.02
+"""Below it a message stands on its own, and earlier ones need not be looked at."""
 
 _LEAD = re.compile(
     r"""
     (?:\W*(?:
-    hi|hello|hey|good\ (?:morning|afternoon|evening|day)|there|everyone|dear|so|and|then|please|kindly
-    |(?:can|could|would|will|do|may)\ (?:you|i\ ask\ you\ to)|you\ (?:can|could|would|might)|mind
+    hi|hello|hey|good\ (?:morning|afternoon|evening|day)|there|everyone|dear
+    |so|and|then|please|kindly|maybe|just
+    |(?:can|could|would|will|do|may)\ (?:you|i\ ask\ you\ to)|you\ (?:can|could|would|might)
+    |mind(?:\ if\ i\ ask(?:ed)?\ you\ to)?
     |i\ (?:want|need|would\ like)\ you\ to|i['’]d\ (?:like|love|want)\ you\ to
     |(?:i\ (?:was|am)|i['’]m|just)\ wondering\ (?:if|whether)
     |(?:i\ would|i['’]d)\ (?:\w+\ ){0,2}(?:appreciate|be\ \w+)\ (?:it\ )?if
-    |(?:would|is)\ it\ (?:be\ )?possible\ (?:for\ you\ )?to|i\ need\ (?:your|some|a\ bit\ of)?\ ?help(?:\ with)?
-    |help\ me(?:\ (?:to|with))?
+    |(?:would|is)\ it\ (?:be\ )?possible\ (?:for\ you\ )?to
+    |i\ need\ (?:your|some|a\ bit\ of)?\ ?help(?:\ with)?|help\ me(?:\ (?:to|with))?
     )\b\W*)+
     """,
     re.VERBOSE | re.IGNORECASE,
@@ -64,10 +66,11 @@ def states(text: str) -> bool:
 
 
 def reliance(words: int, coverage: float, *, is_statement: bool) -> float:
-    """Return how much a message leans on those before it, from little to about 1.
+    """Return how much a message leans on those before it, in 0–1.
 
     `words` is how many content words it has, `coverage` the share of its best tool's name that it
     says: who names a tool needs no history.
     """
     said = words * (STATED if is_statement else 1.0)
-    return ALWAYS + (1 - coverage) ** 2 * math.exp(-said / WORDS_ALONE)
+    leaning = (1 - coverage) ** 2 * math.exp(-said / WORDS_ALONE)
+    return leaning if leaning > LEAST else 0.0

@@ -180,3 +180,8 @@ def words_of(text: str) -> dict[str, str]:
             for term in _terms_of_word(word[:LONGEST_WORD]):
                 found.setdefault(term, word.lower())
     return found
+
+
+def words_as_written(text: str) -> list[str]:
+    """Return the words of a text, from which its terms are made."""
+    return _WORD.findall(_fold(text))

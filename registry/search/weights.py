@@ -88,7 +88,7 @@ BOUNDS: Mapping[str, Bound] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Weights:
-    """One setting of the ranking; the defaults measured best (`docs/reference/search-quality.md`).
+    """One setting of the ranking; the defaults measured best (`docs/reference/search-ranking.md`).
 
     The texts of a tool form one weighted text (term frequency = sum of weight and count), which
     BM25 ranks. The parts are added to that score as shares of the best one; the order of equals
@@ -113,7 +113,7 @@ class Weights:
     name_coverage: float = 0.25
     clause: float = 0.4
     passage: float = 0.2
-    limitations: float = 0.0
+    limitations: float = 0.2
     history: float = 2.0
     dense: float = 0.65
     quality: float = 0.05
