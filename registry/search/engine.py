@@ -4,7 +4,7 @@ The recipe and its figures stand in `docs/reference/search-quality.md`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from registry.search.candidates import Mask, candidates_of, first_of
 from registry.search.document import SearchDocument, terms_of
 from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
+from registry.search.history import reliance
 from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
@@ -29,12 +30,17 @@ from registry.search.relevance import (
     relevance,
     spread,
 )
-from registry.search.tokens import tokenize
+from registry.search.scoring import best_clause, leads, together
+from registry.search.spelling import Spelling
+from registry.search.tokens import tokenize, words_of
 from registry.search.weights import Weights
 
 UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
 document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
+
+MOST_CORRECTED = 8
+"""Words of one text that are read as others; a text with more is in another language."""
 
 LENGTH_DRIFT = 1e-3
 """By how much the average length may be off, as a share, before gains are computed anew."""
@@ -57,6 +63,7 @@ class _Scored(NamedTuple):
     clause: Floats
     passage: Floats
     limitations: Floats
+    covered: Floats
 
     @property
     def total(self) -> Floats:
@@ -75,6 +82,7 @@ class Engine:
         self._ids = kept.ids
         self._slots = {id_: slot for slot, id_ in enumerate(kept.ids) if kept.postings.alive[slot]}
         self._merit = Growing(kept.merit)
+        self._spelling: Spelling | None = None
 
     @classmethod
     def build(cls, documents: Iterable[SearchDocument], weights: Weights | None = None) -> "Engine":
@@ -170,16 +178,18 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        earlier = _read(_recent(need)) if need.recent else Reading({})
-        gains = [self._gains(reading, weights) for reading in (*said, earlier)]
+        leans = need.recent and weights.history and _reliance(said[0]) > 0
+        texts = [*said, _read(_recent(need)) if leans else Reading({})]
+        texts = [self._spelt(reading, weights) for reading in texts]
+        gains = [self._gains(reading, weights) for reading in texts]
         candidates = candidates_of(self._postings, gains, mask)
         if not len(candidates):
             return []
         scored = [
             self._scored(reading, gained, candidates, weights)
-            for reading, gained in zip(said, gains, strict=False)
+            for reading, gained in zip(texts, gains, strict=True)
         ]
-        history = _history(gains[-1], candidates, weights)
+        history = _history(texts[0], scored[0], scored.pop(), weights)
         forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
         return self._fused(scored, history, gains, forms, candidates, weights, limit)
 
@@ -196,18 +206,60 @@ class Engine:
     def _gains(self, reading: Reading, weights: Weights) -> Gains:
         return self._postings.gains(reading.terms, _scheme(weights))
 
+    def corrected(self, text: str, weights: Weights | None = None) -> dict[str, tuple[str, ...]]:
+        """Return the terms of a text that no tool holds and are read as others."""
+        return self._corrected(_read(text), weights or self.weights)
+
+    def _corrected(self, reading: Reading, weights: Weights) -> dict[str, tuple[str, ...]]:
+        if not weights.corrected:
+            return {}
+        known, holders = self._postings.vocabulary, self._postings.holders
+        unknown = [
+            term
+            for term in reading.terms
+            if term not in reading.quoted and (term not in known or not holders[known[term]])
+        ]
+        if not unknown:
+            return {}
+        if self._spelling is None:
+            self._spelling = Spelling(known)
+        words, names = words_of(reading.text), self._forward.names.arrays[1]
+        found = {
+            term: self._spelling.correct(term, words[term], holders, names)
+            for term in unknown[:MOST_CORRECTED]
+            if term in words
+        }
+        return {term: others for term, others in found.items() if others}
+
+    def _spelt(self, reading: Reading, weights: Weights) -> Reading:
+        """Return a text with the words that no tool holds read as others."""
+        corrected = self._corrected(reading, weights)
+        if not corrected:
+            return reading
+
+        def read_as(terms: dict[str, float]) -> dict[str, float]:
+            read = {term: weight for term, weight in terms.items() if term not in corrected}
+            for term in terms.keys() & corrected.keys():
+                for other in corrected[term]:
+                    read.setdefault(other, weights.corrected * terms[term])
+            return read
+
+        return replace(
+            reading, terms=read_as(reading.terms), clauses=tuple(map(read_as, reading.clauses))
+        )
+
     def _scored(
         self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
     ) -> _Scored:
-        by_term = gains.by_term(candidates)
+        led = gains._replace(factors=gains.factors * self._leads(reading, gains, weights))
+        by_term = led.by_term(candidates)
         total = by_term.sum(axis=1)
         most = float(total.max(initial=0.0))
-        columns = {term: column for column, term in enumerate(gains.terms)}
-        best = np.zeros(len(candidates))
-        for clause in reading.clauses:
-            said = [columns[term] for term in clause if term in columns]
-            if said:
-                np.maximum(best, by_term[:, said].sum(axis=1), out=best)
+        column = {term: number for number, term in enumerate(gains.terms)}
+        best = best_clause(
+            by_term,
+            [[column[term] for term in clause if term in column] for clause in reading.clauses],
+        )
         known = Known(gains.numbers, gains.idf)
 
         def idf_of(terms: Ints) -> Floats:
@@ -218,12 +270,23 @@ class Engine:
                 return np.zeros(len(candidates))
             return weight * part(candidates, known, idf_of)
 
+        covered = weighed(1.0, self._forward.coverage)
         return _Scored(
             text=total / most if most else total,
-            coverage=weighed(weights.name_coverage, self._forward.coverage),
+            coverage=weights.name_coverage * covered,
             clause=weights.clause * best / most if most else best,
             passage=weighed(weights.passage, self._forward.likeness_of_passages),
             limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
+            covered=covered,
+        )
+
+    def _leads(self, reading: Reading, gains: Gains, weights: Weights) -> Floats:
+        return leads(
+            gains.idf,
+            np.array([term in reading.quoted for term in gains.terms], np.bool_),
+            rarest=self._postings.rarest_idf(_scheme(weights)),
+            rarity=weights.rarity,
+            quoted=weights.quoted,
         )
 
     def _fused(
@@ -240,7 +303,7 @@ class Engine:
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
-        score = (totals.mean(axis=0) + history) * lift
+        score = (together(totals) + history) * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
         fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
@@ -302,10 +365,19 @@ class Engine:
         return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
 
 
-def _history(gains: Gains, candidates: Ints, weights: Weights) -> Floats:
-    total: Floats = gains.by_term(candidates).sum(axis=1)
+def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights) -> Floats:
+    """Return what the earlier messages add, the more the less the message stands on its own."""
+    total = earlier.total
     most = float(total.max(initial=0.0))
-    return weights.history * total / most if most else total
+    if not most:
+        return np.zeros_like(total)
+    coverage = float(own.covered[own.total.argmax()])
+    return weights.history * _reliance(reading, coverage) * total / most
+
+
+def _reliance(reading: Reading, coverage: float = 0.0) -> float:
+    """Return how much a text leans on earlier ones, at the most where no coverage is told."""
+    return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
 
 
 def _recent(need: Need) -> str:

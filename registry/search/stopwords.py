@@ -17,12 +17,13 @@ STOP_WORDS = _words("""
 """)
 
 CHATTER_WORDS = _words("""
-    allow allows anything certain chance dear every everything give given gives glad going gonna
-    good great hello help helpful helps hey hi include includes including interested kindly know
-    let like love make many may maybe might mind much must need needed needs nice ok okay one
-    perhaps please possible provide provided provides providing really something stuff sure tell
-    thank thanks thing things think try trying use used useful user users uses using via wanna want
-    wanted wants way well whether wish wonder wondering yes
+    allow allows anything appreciate appreciated assist assistance certain chance dear every
+    everything give given gives glad going gonna good grateful great hello help helpful helps
+    hey hi include includes including interested kindly know let like love make many may maybe
+    might mind much must need needed needs nice ok okay one perhaps please possible provide
+    provided provides providing really something stuff sure tell thank thanks thing things think
+    try trying use used useful user users uses using via wanna want wanted wants way well
+    whether wish wonder wondering yes
 """)
 
 STOP_WORDS_ABROAD = _words("""

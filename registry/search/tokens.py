@@ -19,6 +19,8 @@ from registry.search.stopwords import CHATTER_WORDS, STOP_WORDS, STOP_WORDS_ABRO
 
 MAX_TERM_LENGTH = 40
 """Characters of a word that count; longer runs are payload (hashes, base64), not language."""
+LETTERS_OF_PARTS = 3
+"""Letters of the shortest word that is looked for within another."""
 LONGEST_BRAND = 9
 """Characters of a word like `GitHub` that is kept whole beside its parts, because people write
 `github` too. Longer ones are mostly identifiers (`GetWeather`); kept whole they measured worse."""
@@ -50,6 +52,7 @@ _KIND_WORDS = (
 A minus or slash needs blanks round it, else every date would be a calculation."""
 
 _CLAUSE_END = re.compile(r"[.!?,;:\n]+")
+_SENTENCE_END = re.compile(r"[.!?:\n]+")
 _FEELING = "(?:sad|happy|bored|tired|fine|good|great|ok|okay|well|lonely|sick|excited|sorry|back)"
 _SMALL_TALK = re.compile(
     rf"""
@@ -60,7 +63,7 @@ _SMALL_TALK = re.compile(
     | who\ (?:made|created|built|trained)\ you | are\ you\ (?:an?\ )?\w+
     | do\ you\ (?:have\ )?(?:feelings|emotions|sleep|dream|love\ me|like\ me)
     | what\ (?:can|do)\ you\ (?:do|think)(?:\ about\ (?:life|me|that|it|this))?
-    | (?:ok\ |okay\ )?(?:many\ )?(?:thanks|thank\ you)(?:\ \w+){{0,3}}
+    | (?:ok\ |okay\ )?(?:many\ )?(?:thanks|thank\ you)(?:\ \w+){{0,4}}
     | (?:that|this|it|you|he|she)\ (?:is|was|s|re|are)\ (?:not\ )?(?:\w+\ )?\w+(?:\ i\ meant)?
     | (?:nice|pleased|good|glad)\ (?:to\ meet|meeting)\ you | see\ you(?:\ \w+)? | (?:good)?bye
     | have\ an?\ \w+\ (?:day|evening|night|weekend|one)
@@ -82,7 +85,8 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = Lock()  # the stemmer keeps its working word on itself
 
 
-def _stem(word: str) -> str:
+def stem(word: str) -> str:
+    """Return the Snowball stem of a word in lower case."""
     with _stemmer_lock:
         return str(_stemmer.stemWord(word[:MAX_TERM_LENGTH]))
 
@@ -108,11 +112,11 @@ def _terms_of_word(word: str) -> tuple[str, ...]:
     for part in parts:
         is_word = len(part) > 1 or part in _LETTERS
         if is_word and part not in _DROPPED and not part.isdecimal():
-            terms.append(_stem(part))
+            terms.append(stem(part))
             if numbered := _NUMBERED.fullmatch(part):
-                terms.append(_stem(numbered[1]))
+                terms.append(stem(numbered[1]))
     if len(parts) == 2 and len(word) <= LONGEST_BRAND and word[0].isupper():  # noqa: PLR2004
-        terms.append(_stem(word.lower()))
+        terms.append(stem(word.lower()))
     return tuple(terms)
 
 
@@ -161,3 +165,23 @@ def _is_chat(clause: str) -> bool:
     if len(clause) > MAX_SMALL_TALK_LENGTH:
         return False
     return _SMALL_TALK.fullmatch(" ".join(_WORD.findall(_fold(clause).lower()))) is not None
+
+
+def words_of(text: str) -> dict[str, str]:
+    """Return for each term of a text a word that gives it; names are left out.
+
+    A word is a name where it always begins with a capital and never begins a sentence.
+    """
+    found: dict[str, str] = {}
+    for clause in _SENTENCE_END.split(_fold(text)):
+        for place, word in enumerate(_WORD.findall(clause)):
+            if place and word[0].isupper() and not word.isupper():
+                continue
+            for term in _terms_of_word(word[:LONGEST_WORD]):
+                found.setdefault(term, word.lower())
+    return found
+
+
+def words_as_written(text: str) -> list[str]:
+    """Return the words of a text, from which its terms are made."""
+    return _WORD.findall(_fold(text))

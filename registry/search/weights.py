@@ -56,11 +56,25 @@ BOUNDS: Mapping[str, Bound] = {
     "examples": _text("Examples as text", "Words of its example messages, as part of its text."),
     "k1": Bound("BM25", "k1", "How much a word that a tool says again still adds.", 0.1, 5.0, 0.1),
     "b": Bound("BM25", "b", "How much long texts are held back, from not at all.", 0.0, 1.0, 0.05),
+    "rarity": Bound(
+        "BM25",
+        "Rarity",
+        "How far rare words lead over common ones; at 1 as their frequency has it.",
+        0.0,
+        2.0,
+        0.05,
+    ),
+    "quoted": _part("Quoted words", "What words count that stand in quotes or code alone."),
+    "corrected": _part(
+        "Corrected words", "What a word counts that is read as another, since no tool holds it."
+    ),
     "name_coverage": _part("Name coverage", "Share of the name's words that the message says."),
     "clause": _part("Best clause", "How well the one clause fits that fits best."),
     "passage": _part("Best example", "How much one example message is like the message."),
     "limitations": _part("Limitations", "Taken off for words of what the tool says it cannot do."),
-    "history": _part("Earlier messages", "What the messages before add."),
+    "history": _part(
+        "Earlier messages", "What the messages before add to one that does not stand alone."
+    ),
     "dense": _part("Meaning", "Share of the likeness in meaning, where vectors are installed."),
     "quality": _factor("Quality", "Lift of a tool with a full quality score."),
     "health": _factor("Health", "Lift of a tool that is known to work."),
@@ -91,13 +105,16 @@ class Weights:
     returns: float = 0.2
     use_case: float = 0.25
     examples: float = 0.1
-    k1: float = 1.6
-    b: float = 0.75
-    name_coverage: float = 0.15
-    clause: float = 0.5
+    k1: float = 1.0
+    b: float = 0.6
+    rarity: float = 0.7
+    quoted: float = 0.5
+    corrected: float = 0.6
+    name_coverage: float = 0.25
+    clause: float = 0.4
     passage: float = 0.2
     limitations: float = 0.0
-    history: float = 0.1
+    history: float = 2.0
     dense: float = 0.65
     quality: float = 0.05
     health: float = 0.02

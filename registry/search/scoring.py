@@ -1,0 +1,57 @@
+"""How much each term of a text leads, and how the texts of one need are put together."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from registry.search.bm25 import Floats
+
+
+def leads(
+    idf: Floats, is_quoted: NDArray[np.bool_], *, rarest: float, rarity: float, quoted: float
+) -> Floats:
+    """Return what the factor of each term is multiplied by.
+
+    IDF lets one rare word of a long message outweigh what the message is about, a name mostly.
+    Its share of the rarest word's IDF to the power of `rarity` leads instead. Terms that stand in
+    quotes alone are what is worked on more than what is wanted; they count `quoted` times.
+    """
+    tempered = (np.maximum(idf, 1e-9) / rarest) ** (rarity - 1) if rarest else np.ones_like(idf)
+    result: Floats = np.where(is_quoted, quoted, 1.0) * tempered
+    return result
+
+
+def best_clause(by_term: Floats, clauses: list[list[int]]) -> Floats:
+    """Return the score of each candidate (row) by the one clause that fits it best.
+
+    `clauses` are the columns of each clause's terms.
+    """
+    best = np.zeros(len(by_term))
+    for columns in clauses:
+        np.maximum(best, by_term[:, columns].sum(axis=1), out=best)
+    return best
+
+
+PLACE = 0.1
+"""By how much of its best score each place in the order of a sub-query comes after the one before,
+so that two sub-queries take turns where both have many that fit."""
+
+AGREED = 0.5
+"""What the mean over all texts of a need counts beside the turn of a sub-query."""
+
+
+def together(totals: Floats) -> Floats:
+    """Return one score for each candidate (column) by its score for each text (row).
+
+    The first row is of the message, the others of sub-queries. Each of these gets its turn, so
+    that the tools for one need do not take all places; the message only adds to the mean.
+    """
+    if len(totals) == 1:
+        alone: Floats = totals[0]
+        return alone
+    most = totals.max(axis=1, keepdims=True)
+    shares = np.divide(totals, most, out=np.zeros_like(totals), where=most > 0)
+    asked = shares[1:]
+    places = np.argsort(np.argsort(-asked, axis=1, kind="stable"), axis=1, kind="stable")
+    turns = np.maximum(asked - PLACE * places, 0.0).max(axis=0)
+    result: Floats = turns + AGREED * shares.mean(axis=0)
+    return result
