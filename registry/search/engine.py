@@ -217,7 +217,7 @@ class Engine:
         ]
         history = _history(texts[0], scored[0], scored.pop(), weights)
         forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
-        return self._fused(scored, history, [*said, earlier], gains, forms, candidates, weights, limit)
+        return self._fused(scored, history, gains, forms, candidates, weights, limit)
 
     def reasons(self, text: str, document_id: str) -> dict[str, float]:
         """Return what makes a tool relevant to a text or not, in log-odds; for explanations."""
@@ -226,9 +226,8 @@ class Engine:
     def features(self, text: str, ids: Sequence[str]) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
         slots = np.array([self._slots[each] for each in ids], np.int32)
-        reading = _read(text)
-        gains = self._gains(reading, self.weights)
-        return self._features(reading, gains, form_of(text), slots, self.weights)
+        gains = self._gains(_read(text), self.weights)
+        return self._features(gains, form_of(text), slots, self.weights)
 
     def _gains(self, reading: Reading, weights: Weights) -> Gains:
         return self._postings.gains(reading.terms, _scheme(weights))
@@ -320,7 +319,6 @@ class Engine:
         self,
         scored: Sequence[_Scored],
         history: Floats,
-        readings: Sequence[Reading],
         gains: Sequence[Gains],
         forms: Sequence[Form],
         candidates: Ints,
@@ -334,7 +332,7 @@ class Engine:
         score = (together(totals) + history) * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
-        fit = self._relevance(readings, gains, forms, candidates[order[:LOOKED_AT]], weights)
+        fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
         ranked = []
         for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
             told = scored[int(totals[:, place].argmax())]
@@ -356,23 +354,22 @@ class Engine:
         return ranked
 
     def _relevance(
-        self, readings: Sequence[Reading], gains: Sequence[Gains], forms: Sequence[Form], slots: Ints, weights: Weights
+        self, gains: Sequence[Gains], forms: Sequence[Form], slots: Ints, weights: Weights
     ) -> float:
         """Return how relevant the best of the slots are, for the text that they fit best.
 
         What was said before counts where the message goes on from there.
         """
         own = [
-            relevance(self._features(reading, gained, form, slots, weights))
-            for reading, gained, form in zip(readings, gains, forms, strict=True)
+            relevance(self._features(gained, form, slots, weights))
+            for gained, form in zip(gains, forms, strict=True)
         ]
         earlier = FROM_HISTORY * own[-1] if forms[0].follows else 0.0
         return max(*own[:-1], earlier)
 
-    def _features(self, reading: Reading, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
+    def _features(self, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
         if not gains.terms or not len(slots):
             return np.zeros((0, len(COEFFICIENTS)))
-        unknown = len(reading.terms) - len(gains.terms)
         coverage = self._forward.coverage(
             slots, Known(gains.numbers, gains.idf), lambda terms: self._idf_of(terms, weights)
         )
@@ -380,8 +377,6 @@ class Engine:
             gains.by_term(slots),
             everyday(gains.terms),
             coverage,
-            idf=gains.idf,
-            unknown=unknown * self._unknown_idf(weights),
             rarest=self._postings.rarest_idf(_scheme(weights)),
             size=len(self),
             form=form,

@@ -13,12 +13,11 @@ from registry.search.tokens import is_small_talk, tokenize
 READ = 2_000
 """Characters of a message whose form is looked at: its manner shows at the start."""
 
-_PERSONS = frozenset(
-    """
+_PERSON_WORDS = """
     i me my mine myself we us our ours ourselves you your yours yourself u he him his she her they
     them their
-    """.split()
-)
+"""
+_PERSONS = frozenset(_PERSON_WORDS.split())
 _FOR_ME = re.compile(
     r"\b(?:bring|build|find|get|give|help|let|make|read|send|show|tell)\ (?:me|us)\b"
 )
@@ -84,9 +83,10 @@ a word that few tools hold is rare there, not in what people say."""
 class Form(NamedTuple):
     """`personal` is the share of words for people; `asks`, `payload`, `named`, `talk` are 0 or 1.
 
-    `named` tells of a name within a sentence (`the time in Tokyo`). `payload` is something to work on (a number, a quotation, an address), `talk` an opening that
-    asks for an opinion or an explanation. `follows` says whether the message may go on from
-    earlier ones: not when it greets, thanks or speaks of something else.
+    `named` tells of a name within a sentence (`the time in Tokyo`), `payload` of something to
+    work on (a number, a quotation, an address), `talk` of an opening that asks for an opinion or
+    an explanation. `follows` says whether the message may go on from earlier ones: not when it
+    greets, thanks or speaks of something else. `words` is how many there are.
     """
 
     personal: float
@@ -95,9 +95,10 @@ class Form(NamedTuple):
     named: float
     talk: float
     follows: bool
+    words: int
 
 
-REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, follows=False)
+REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, follows=False, words=8)
 """The form of a need in the words of a model, which has nothing else to say."""
 
 
@@ -123,7 +124,9 @@ def form_of(text: str) -> Form:
             and not is_small_talk(text)
             and (asks or personal < _MUCH)
         )
-    return Form(personal, float(asks), float(payload), float(named), float(talk), follows)
+    return Form(
+        personal, float(asks), float(payload), float(named), float(talk), follows, len(words)
+    )
 
 
 def _closes(lower: str) -> bool:

@@ -18,25 +18,25 @@ EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.706,
-    "name": 0.578,
-    "fit": 0.546,
-    "whole": 0.0,
-    "size": -0.431,
-    "personal": -2.209,
-    "asks": 0.721,
-    "payload": 0.837,
-    "named": 0.56,
-    "talk": -0.675,
+    "words": 1.604,
+    "name": 0.398,
+    "fit": 0.694,
+    "density": 0.557,
+    "size": -0.376,
+    "personal": -2.368,
+    "asks": 0.77,
+    "payload": 0.814,
+    "named": 0.628,
+    "talk": -0.914,
 }
 """Log-odds for each feature, in the order of `features`.
 
-Fitted on the odd half of `tests/registry/search/no_answer.txt` against the requests of six public
-sets, in registries of 1 to 100,000 tools; then scaled so that the result tells how often the first
-tool is right. `size` is steeper than the likelihood alone would have it, so that the floor lets
-equally little through by chance in few tools and in many."""
+Fitted on the odd half of `tests/registry/search/no_answer.txt` against short requests and those of
+six public sets, in registries of 1 to 100,000 tools; then scaled so that the result tells how often
+the first tool is right. `size` is steeper than the likelihood alone would have it, so that the
+floor lets equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.043
+INTERCEPT = -3.291
 
 MOST_SIZE = 4.5
 """Decadic logarithm of the size from which more tools bring no more finds by chance."""
@@ -62,8 +62,6 @@ def features(
     counts: Floats,
     coverage: Floats,
     *,
-    idf: Floats,
-    unknown: float,
     rarest: float,
     size: int,
     form: Form,
@@ -71,17 +69,15 @@ def features(
     """Return a row of features for each candidate, in the order of `COEFFICIENTS`.
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
-    term counts, `coverage` the share of the candidate's name that is said, `idf` what each term tells,
-    `unknown` what those tell together that no document holds, `rarest` the IDF of a
+    term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
     term that one document holds, `size` the number of documents.
     """
     said = gains > 0
-    all_said = float(idf @ counts) + unknown
     rows: NDArray[np.float64] = np.empty((len(gains), len(COEFFICIENTS)))
     rows[:, 0] = np.log1p(said @ counts)
     rows[:, 1] = coverage
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
-    rows[:, 3] = said @ (counts * idf) / all_said if all_said else 0.0
+    rows[:, 3] = said @ counts / max(1, form.words)
     rows[:, 4] = min(np.log10(size + 10), MOST_SIZE)
     rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
     rows[~said.any(axis=1)] = 0.0

@@ -4,39 +4,18 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from registry.search.document import SearchDocument
 from registry.search.folding import Described, folded, words_either_way, words_of
 
 BEYOND_LIMIT = "enough tools found already"
 ENOUGH_OF_PACKAGE = "enough of this package"
 DUPLICATE = "the same as another result"
 
-_IDLE = frozenset(
-    [
-        "ai",
-        "agent",
-        "agents",
-        "api",
-        "app",
-        "client",
-        "core",
-        "helper",
-        "js",
-        "lib",
-        "mcp",
-        "node",
-        "package",
-        "plugin",
-        "py",
-        "python",
-        "sdk",
-        "server",
-        "service",
-        "tool",
-        "toolkit",
-        "tools",
-        "utils",
-    ]
-)
+_IDLE_WORDS = """
+    ai agent agents api app client core helper js lib mcp node package plugin py python sdk server
+    service tool toolkit tools utils
+"""
+_IDLE = frozenset(_IDLE_WORDS.split())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +30,18 @@ class Fitting:
     described: Described
     is_own: bool = False
     merit: tuple[float, ...] = ()
+
+
+def fitting_of(document: SearchDocument, *, is_own: bool = False) -> Fitting:
+    """Return a tool of the index as a candidate."""
+    described = Described(
+        name=document.name,
+        description=document.description,
+        package=document.package,
+        parameters=document.parameters,
+    )
+    merit = (document.quality, document.health, float(document.downloads))
+    return Fitting(id=document.id, described=described, is_own=is_own, merit=merit)
 
 
 @dataclass(frozen=True, kw_only=True)
