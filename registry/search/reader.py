@@ -1,5 +1,6 @@
 """Read the catalogue into a replica, whole or what has changed."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -87,6 +88,7 @@ class Reader:
             for tool_id in map(str, page):
                 with holding():
                     self._write(tool_id, found.get(tool_id))
+                time.sleep(0)  # else a search that waits for the lock may wait for the whole page
         self.read = {} if self.sees_own else changes.tools | changes.packages
         self.position = now
         self.changed += len(tools)

@@ -12,6 +12,8 @@ from registry.importing.sync import feeds
 from registry.models import RetentionPolicy
 from registry.models.retention_policy import Records
 from registry.quality.scoring import quality_refresh
+from registry.search.position import changes_between, position_now
+from registry.search.reader import LATEST
 from registry.usage import sums
 from registry.usage.rolling import BATCH, usage_roll_up
 
@@ -41,6 +43,7 @@ JOBS: dict[str, Callable[[], object]] = {
     "score_tools": quality_refresh,
     "check_tool_health: lease": lambda: schedule.lease_due(10),
     "sync_packages: lease": feeds.feed_lease,
+    "search: what changed": lambda: changes_between(position_now().oldest, LATEST),
     "clear_records: policies": lambda: list(RetentionPolicy.objects.all()),
     **{f"clear_records: {records}": _retain(records) for records in Records},
 }
