@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.search.document import SearchDocument
@@ -11,6 +11,8 @@ from registry.search.words import MOST_APART, misspelt, words_of
 
 WORDS = ("get", "weather", "town", "alerts", "report")
 TITLES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3).map("_".join)
+
+patiently = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def names_of(titles):
@@ -24,6 +26,7 @@ def everything(names, titles):
     return np.ones(len(titles), np.bool_)
 
 
+@patiently
 @given(st.lists(TITLES, min_size=1, max_size=20), st.sampled_from(["g", "we", "wea rep", "town"]))
 def test_it_finds_what_a_look_through_all_names_finds(titles, text):
     names = names_of(titles)
@@ -37,6 +40,7 @@ def test_it_finds_what_a_look_through_all_names_finds(titles, text):
         assert set(found) == expected
 
 
+@patiently
 @given(st.lists(TITLES, min_size=1, max_size=20), st.data())
 def test_what_is_stored_or_moved_finds_the_same(titles, data):
     names = names_of(titles)
