@@ -340,7 +340,9 @@ def _permitted(find: Callable[[frozenset[UUID]], SearchAnswer], denied: Denied) 
         answer = find(refused)
         more = frozenset(hit.tool_id for hit in answer.found if denied(hit.tool_id))
         if not more:
-            return answer.without(refused)
+            return answer.without(
+                frozenset(hit.tool_id for hit in answer.hits if denied(hit.tool_id))
+            )
         refused |= more
 
 

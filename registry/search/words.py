@@ -4,6 +4,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from sys import intern
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -81,7 +82,7 @@ class WordIndex:
             for place, word in enumerate([*words, "".join(words)] if words else ()):
                 is_first = place in (0, len(words))
                 found[word] = found.get(word, False) or is_first
-        self._apart.extend(_Held(word, slot, first) for word, first in found.items())
+        self._apart.extend(_Held(intern(word), slot, first) for word, first in found.items())
 
     def slots(self, word: str, *, whole: bool) -> tuple[NDArray[np.intp], Mask]:
         """Return who has the word, or one that begins so, and whether as its first; with repeats.
