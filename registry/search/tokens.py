@@ -99,9 +99,10 @@ def _stem(word: str) -> str:
 
 def _fold(text: str) -> str:
     """Return the text without accents, identifiers split at their capitals, in lower case."""
-    decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
-    folded = unicodedata.normalize("NFC", decomposed)
-    return _CAMEL.sub(" ", _APOSTROPHES.sub(" ", folded)).lower()
+    if not text.isascii():
+        decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
+        text = unicodedata.normalize("NFC", decomposed)
+    return _CAMEL.sub(" ", _APOSTROPHES.sub(" ", text)).lower()
 
 
 def tokenize(text: str) -> list[str]:
