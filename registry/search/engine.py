@@ -25,6 +25,10 @@ UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
 document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
 
+MOST_EARLIER = 50_000
+"""Postings of earlier messages that choose candidates. Above, in large registries, the words that
+most tools say choose none; they are still scored."""
+
 LENGTH_DRIFT = 1e-3
 """By how much the average length may be off, as a share, before gains are computed anew."""
 
@@ -160,9 +164,11 @@ class Engine:
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
-        earlier = _read(" ".join(need.recent)) if need.recent else Reading({})
-        gains = [self._gains(reading, weights) for reading in (*said, earlier)]
-        candidates = candidates_of(self._postings, gains, mask)
+        earlier = _together(need.recent)
+        scheme = self._scheme(weights)
+        gains = [self._postings.gains(reading.terms, scheme) for reading in said]
+        gains.append(self._postings.gains(earlier, scheme, MOST_EARLIER))
+        candidates = candidates_of(self._postings, gains[:-1], gains[-1], mask)
         if not len(candidates):
             return []
         scored = [
@@ -172,22 +178,22 @@ class Engine:
         history = _history(gains[-1], candidates, weights)
         return self._fused(scored, history, candidates, weights, limit)
 
-    def _gains(self, reading: Reading, weights: Weights) -> Gains:
-        return self._postings.gains(reading.terms, _scheme(weights))
+    def _scheme(self, weights: Weights) -> Scheme:
+        return self._postings.scheme if weights == self.weights else _scheme(weights)
 
     def _scored(
         self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
     ) -> _Scored:
-        by_term = gains.by_term(candidates)
-        total = by_term.sum(axis=1)
+        total = gains.total(candidates)
         most = float(total.max(initial=0.0))
         columns = {term: column for column, term in enumerate(gains.terms)}
         best = np.zeros(len(candidates))
+        by_term = gains.by_term(candidates) if reading.clauses else best
         for clause in reading.clauses:
             said = [columns[term] for term in clause if term in columns]
             if said:
-                np.maximum(best, by_term[:, said].sum(axis=1), out=best)
-        known = Known(gains.numbers, gains.idf)
+                np.maximum(best, by_term.T[said].sum(axis=0), out=best)
+        known = Known(gains.numbers, gains.idf, len(self._postings.holders))
 
         def idf_of(terms: Ints) -> Floats:
             return self._idf_of(terms, weights)
@@ -226,8 +232,9 @@ class Engine:
         """
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
-        lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
-        score = (totals.mean(axis=0) + history) * lift
+        lifts = 1 + self._merit.values[candidates] * factors
+        lift = lifts[:, 0] * lifts[:, 1] * lifts[:, 2]
+        score = (totals.sum(axis=0) / len(scored) + history) * lift
         order = first_of(score, lambda place: self._ids[candidates[place]], limit)
         if not order:
             return []
@@ -254,16 +261,16 @@ class Engine:
         return ranked
 
     def _idf_of(self, terms: Ints, weights: Weights) -> Floats:
-        idf = self._postings.idf_of(terms, _scheme(weights))
+        idf = self._postings.idf_of(terms, self._scheme(weights))
         idf[self._postings.holders[terms] == 0] = self._unknown_idf(weights)
         return idf
 
     def _unknown_idf(self, weights: Weights) -> float:
-        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
+        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(self._scheme(weights))
 
 
 def _history(gains: Gains, candidates: Ints, weights: Weights) -> Floats:
-    total: Floats = gains.by_term(candidates).sum(axis=1)
+    total = gains.total(candidates)
     most = float(total.max(initial=0.0))
     return weights.history * total / most if most else total
 
@@ -276,6 +283,15 @@ def _scheme(weights: Weights) -> Scheme:
 @lru_cache(maxsize=256)
 def _read(text: str) -> Reading:
     return read(text)
+
+
+def _together(texts: Sequence[str]) -> dict[str, float]:
+    """Return the terms of texts as if they were one, each read once in its conversation."""
+    counts: dict[str, float] = {}
+    for text in texts:
+        for term, weight in _read(text).terms.items():
+            counts[term] = counts.get(term, 0.0) + weight**2
+    return {term: count**0.5 for term, count in counts.items()}
 
 
 def _share(scores: Floats, ideal: float) -> Floats:

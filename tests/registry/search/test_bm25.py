@@ -17,8 +17,7 @@ OKAPI = Scheme((1.0,), idf="okapi")
 
 
 def scored(postings: Postings, query: list[str], scheme: Scheme | None = None) -> list[float]:
-    gains = postings.gains(Counter(query), scheme)
-    return list(postings.scores(gains)[postings.alive])
+    return list(postings.gains(Counter(query), scheme).scores[postings.alive])
 
 
 def assert_as_rank_bm25(postings: Postings, corpus: list[list[str]], query: list[str]) -> None:
