@@ -7,7 +7,6 @@ term, until `merged` makes arrays of both.
 """
 
 from array import array
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -216,8 +215,8 @@ class Postings:
         """Return the number of each term, given now to those that had none."""
         known = self.vocabulary
         numbers = [known.setdefault(term, len(known)) for term in terms]
-        if len(known) > len(self._holders):
-            self._holders.extend(np.zeros(len(known) - len(self._holders), np.int32))
+        if (new := len(known) - len(self._holders)) > 0:
+            self._holders.extend(np.zeros(new, np.int32))
         return numbers
 
     def add(self, texts: Sequence[Sequence[str]]) -> int:
@@ -225,11 +224,12 @@ class Postings:
         slot = self.size
         counts: dict[int, bytearray] = {}
         for column, terms in enumerate(texts):
-            for number, count in Counter(self.numbers(terms)).items():
+            for number in self.numbers(terms):
                 row = counts.get(number)
                 if row is None:
                     row = counts[number] = bytearray(len(texts))
-                row[column] = min(count, MOST_COUNTED)
+                if row[column] < MOST_COUNTED:
+                    row[column] += 1
         for number, row in counts.items():
             late = self._late.get(number)
             if late is None:

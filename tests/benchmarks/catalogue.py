@@ -8,13 +8,18 @@ from collections.abc import Iterator
 from registry.search.document import SearchDocument
 from registry.search.need import Need
 
-VERBS = "get list create update delete search find send convert parse fetch read write run".split()
-NOUNS = (
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+VERBS = words("get list create update delete search find send convert parse fetch read write run")
+NOUNS = words(
     "user file message weather page image invoice order event repository table record document "
     "calendar contact ticket payment address account video map route price stock report task note"
-).split()
-SMALL = "the a of to for and in with by from on this that is as or an be your".split()
-SYLLABLES = "ba ce di fo gu ha ji ko lu ma ne pi ro su ta ve wi xo ya zu tra pre con ster".split()
+)
+SMALL = words("the a of to for and in with by from on this that is as or an be your")
+SYLLABLES = words("ba ce di fo gu ha ji ko lu ma ne pi ro su ta ve wi xo ya zu tra pre con ster")
 CATEGORIES = ("data", "web", "finance", "media", "communication", "engineering", "science")
 WORDS = 30_000
 
@@ -54,7 +59,7 @@ class Catalogue:
                 parameter_descriptions=tuple(self._prose(6) for _ in parameters),
                 examples=tuple(self._prose(8) for _ in range(self._random.choice((0, 0, 0, 1, 3)))),
                 quality=round(self._random.random(), 2),
-                health=float(self._random.random() < 0.9),  # noqa: PLR2004
+                health=float(self._random.random() < 0.9),
                 downloads=self._random.randrange(10**5),
             )
 
@@ -74,13 +79,13 @@ class Catalogue:
         words = [self._random.choice(VERBS), self._one(), self._one()][
             : self._random.choice((2, 3))
         ]
-        if self._random.random() < 0.5:  # noqa: PLR2004
+        if self._random.random() < 0.5:
             return words[0] + "".join(word.capitalize() for word in words[1:])
         return "_".join(words)
 
     def _prose(self, length: int) -> str:
         return " ".join(
-            self._random.choice(SMALL) if self._random.random() < 0.35 else self._one()  # noqa: PLR2004
+            self._random.choice(SMALL) if self._random.random() < 0.35 else self._one()
             for _ in range(length)
         )
 
