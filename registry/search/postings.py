@@ -350,7 +350,8 @@ class Postings:
                 piece = _Piece(average, slots, gains)
                 if scheme is self.scheme:
                     self._keep(kept, number, piece)
-            pieces.append(piece)
+            if len(piece.slots):
+                pieces.append(piece)
         return pieces
 
     def _keep(self, kept: dict[int, _Piece], number: int, piece: _Piece) -> None:
