@@ -242,7 +242,7 @@ class Engine:
         most = float(score[order[0]])
         ranked = []
         for place in order:
-            told = scored[int(totals[:, place].argmax())]
+            told = scored[int(totals[:, place].argmax()) if len(scored) > 1 else 0]
             ranked.append(
                 Ranked(
                     self._ids[candidates[place]],
