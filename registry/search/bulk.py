@@ -7,6 +7,8 @@ term, slot and field in one.
 
 from array import array
 from collections.abc import Sequence
+from itertools import chain, count
+from operator import attrgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -14,29 +16,27 @@ from numpy.typing import NDArray
 
 from registry.search.arrays import Array, Ragged, starts_of
 from registry.search.bm25 import Ints
-from registry.search.document import SearchDocument, texts_of
+from registry.search.document import SearchDocument
 from registry.search.forward import Forward
 from registry.search.postings import MOST_COUNTED, Base, State
 from registry.search.tokens import tokenize
 from registry.search.weights import FIELDS
 
-_BLANKS = str.maketrans(dict.fromkeys("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~", " "))
+_PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_BLANKS = bytes.maketrans(_PUNCTUATION, b" " * len(_PUNCTUATION))
 """What ends a word for `tokenize`, wherever it stands; it need not see more than one word."""
 
+_END = "\0"
+"""A word of its own after each text while many are read at once."""
+
+_AT_ONCE = 5_000
+"""Documents that are read at once: what is thrown away again stays small."""
+
 _NAME, _EXAMPLES = FIELDS.index("name"), FIELDS.index("examples")
+_NONE = np.zeros(0, np.int64)
 _TITLE, _LIMITATIONS = len(FIELDS), len(FIELDS) + 1
 _FIELD_BITS = 4
-_SHARED = {
-    FIELDS.index(name)
-    for name in (
-        "package",
-        "category",
-        "package_description",
-        "parameters",
-        "parameter_descriptions",
-    )
-}
-"""Fields whose texts many documents have in common."""
+_LISTS = {"parameters", "parameter_descriptions", "examples"}
 
 
 class _Words(dict[str, int]):
@@ -54,13 +54,29 @@ class _Words(dict[str, int]):
         self._ends.append(len(self._terms))
         return number
 
-    def read(self, text: str) -> "array[int]":
-        """Return the number of each word of a text."""
-        return array("i", map(self.__getitem__, text.translate(_BLANKS).split()))
-
     def terms(self, words: Ints) -> tuple[Ints, Array]:
-        """Return the terms of some words, and how many each word has."""
+        """Return the terms of words, and how many each word has."""
         return Ragged(np.array(self._ends), np.array(self._terms, np.int32)).rows(words)
+
+    def numbers(self, texts: Sequence[str]) -> Ints:
+        """Return the number of each word of some texts, with that of `_END` after each text."""
+        text = "".join([f"{each} {_END} " for each in texts])
+        if text.count(_END) != len(texts):
+            text = "".join([f"{each.replace(_END, ' ')} {_END} " for each in texts])
+        # as bytes, whose table is quick whatever the script; surrogates may stand alone
+        plain = text.encode(errors="surrogatepass").translate(_BLANKS)
+        words = plain.decode(errors="surrogatepass").split()
+        return np.fromiter(map(self.__getitem__, words), np.int32, len(words))
+
+
+class _Numbers(dict[str, int]):
+    """The number of each different text."""
+
+    def of(self, texts: Sequence[str]) -> tuple[NDArray[np.int64], list[str]]:
+        """Return the number of each text, and those texts that are new, in their order."""
+        new = [text for text in dict.fromkeys(texts) if text not in self]
+        self.update(zip(new, count(len(self)), strict=False))
+        return np.fromiter(map(self.__getitem__, texts), np.int64, len(texts)), new
 
 
 class _Texts(NamedTuple):
@@ -87,32 +103,34 @@ def indexed(documents: Sequence[SearchDocument]) -> tuple[State, Forward]:
 
 
 def _read(documents: Sequence[SearchDocument], words: _Words) -> _Texts:
-    flat, ends, owners = array("i"), array("q", [0]), array("q")
-    read, shared = words.read, dict[str, "array[int]"]()
-    for slot, document in enumerate(documents):
-        first = slot << _FIELD_BITS
-        for field, texts in enumerate(
-            (*texts_of(document), (document.title,), (document.limitations,))
-        ):
-            for text in texts:
-                if not text:
-                    continue
-                if field in _SHARED:
-                    found = shared.get(text)
-                    if found is None:
-                        found = shared[text] = read(text)
-                else:
-                    found = read(text)
-                flat.extend(found)
-                ends.append(len(flat))
-                owners.append(first | field)
-    terms, counts = words.terms(np.array(flat, np.int32))
-    owned = np.array(owners, np.int64)
-    return _Texts(
-        owned >> _FIELD_BITS,
-        owned & ((1 << _FIELD_BITS) - 1),
-        Ragged(starts_of(counts)[np.array(ends)], terms),
-    )
+    """Return the texts of documents that have terms, sorted by slot."""
+    numbers = _Numbers()
+    read, owners, texts = [_NONE], [_NONE], [np.zeros(0, np.int32)]
+    for first in range(0, len(documents), _AT_ONCE):
+        some = documents[first : first + _AT_ONCE]
+        for field, name in enumerate((*FIELDS, "title", "limitations")):
+            column = list(map(attrgetter(name), some))
+            slots = np.arange(first, first + len(some))
+            if name in _LISTS:
+                slots = np.repeat(slots, list(map(len, column)))
+                column = list(chain.from_iterable(column))
+            found, new = numbers.of(column)
+            read.append(found)
+            owners.append(slots << _FIELD_BITS | field)
+            texts.append(words.numbers(new))
+    terms = _by_text(np.concatenate(texts), words)
+    owned, places = np.concatenate(owners), np.concatenate(read)
+    filled = np.flatnonzero(np.diff(terms.arrays[0])[places])
+    order = filled[np.argsort(owned[filled], kind="stable")]
+    owned = owned[order]
+    return _Texts(owned >> _FIELD_BITS, owned & ((1 << _FIELD_BITS) - 1), terms.kept(places[order]))
+
+
+def _by_text(numbers: Ints, words: _Words) -> Ragged:
+    """Return the terms of each text, of the numbers of all words and ends of texts."""
+    values, counts = words.terms(numbers)
+    ends = np.flatnonzero(numbers == words[_END])
+    return Ragged(np.concatenate([[0], np.cumsum(counts)[ends]]), values)
 
 
 def _without_repeated_titles(texts: _Texts) -> _Texts:

@@ -1,5 +1,6 @@
 """What search knows about a tool."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from hashlib import blake2b
 
@@ -45,30 +46,27 @@ class SearchDocument:
 _NO_TEXT = {"quality", "health", "downloads"}
 
 
-def texts_of(document: SearchDocument) -> tuple[tuple[str, ...], ...]:
-    """Return the texts of each field, in the order of `weights.FIELDS`; without the title."""
-    return (
-        (document.name,),
-        (document.description,),
-        (document.package,),
-        (document.category,),
-        (document.package_description,),
-        document.parameters,
-        document.parameter_descriptions,
-        (document.returns,),
-        (document.use_case,),
-        document.examples,
-    )
-
-
 def terms_of(document: SearchDocument) -> tuple[list[str], ...]:
-    """Return the terms of each field, in the order of `weights.FIELDS`.
+    """Return the terms of each text of the tool, in the order of `weights.FIELDS`.
 
     The title adds only terms that the name does not have, because most titles repeat the name
     and a name said twice ranks worse.
     """
-    name, *others = (
-        [term for text in texts for term in tokenize(text)] for texts in texts_of(document)
-    )
+    name = tokenize(document.name)
     title = [term for term in tokenize(document.title) if term not in name]
-    return ([*name, *title], *others)
+    return (
+        [*name, *title],
+        tokenize(document.description),
+        tokenize(document.package),
+        tokenize(document.category),
+        tokenize(document.package_description),
+        _tokens_of_all(document.parameters),
+        _tokens_of_all(document.parameter_descriptions),
+        tokenize(document.returns),
+        tokenize(document.use_case),
+        _tokens_of_all(document.examples),
+    )
+
+
+def _tokens_of_all(texts: Iterable[str]) -> list[str]:
+    return [term for text in texts for term in tokenize(text)]

@@ -42,6 +42,10 @@ document holds: it may be a name or a payload (`Tokyo`), or the very thing that 
 MOST_CORRECTED = 8
 """Words of one text that are read as others; a text with more is in another language."""
 
+MOST_EARLIER = 50_000
+"""Postings of earlier messages that choose candidates. Above, in large registries, the words that
+most tools say choose none; they are still scored."""
+
 LENGTH_DRIFT = 1e-3
 """By how much the average length may be off, as a share, before gains are computed anew."""
 
@@ -154,7 +158,7 @@ class Engine:
 
     def scores_of(self, terms: Mapping[str, float]) -> Floats:
         """Return by slot what weighted terms score by BM25 alone."""
-        return self._postings.scores(self._postings.gains(terms))
+        return self._postings.gains(terms).scores
 
     def idf(self, term: str) -> float:
         """Return the idf of a term, 0 where no document holds it."""
@@ -207,8 +211,9 @@ class Engine:
         leans = need.recent and weights.history and _reliance(said[0]) > 0
         texts = [*said, _read(_recent(need)) if leans else Reading({})]
         texts = [self._spelt(reading, weights) for reading in texts]
-        gains = [self._gains(reading, weights) for reading in texts]
-        candidates = candidates_of(self._postings, gains, mask)
+        gains = [self._gains(reading, weights) for reading in texts[:-1]]
+        gains.append(self._gains(texts[-1], weights, MOST_EARLIER))
+        candidates = candidates_of(self._postings, gains[:-1], gains[-1], mask)
         if not len(candidates):
             return []
         scored = [
@@ -229,8 +234,23 @@ class Engine:
         gains = self._gains(_read(text), self.weights)
         return self._features(gains, form_of(text), slots, self.weights)
 
-    def _gains(self, reading: Reading, weights: Weights) -> Gains:
-        return self._postings.gains(reading.terms, _scheme(weights))
+    def _gains(self, reading: Reading, weights: Weights, most: int | None = None) -> Gains:
+        scheme = self._scheme(weights)
+        rarest = self._postings.rarest_idf(scheme)
+
+        def lead(terms: tuple[str, ...], idf: Floats) -> Floats:
+            return leads(
+                idf,
+                np.array([term in reading.quoted for term in terms], np.bool_),
+                rarest=rarest,
+                rarity=weights.rarity,
+                quoted=weights.quoted,
+            )
+
+        return self._postings.gains(reading.terms, scheme, lead=lead, most=most)
+
+    def _scheme(self, weights: Weights) -> Scheme:
+        return self._postings.scheme if weights == self.weights else _scheme(weights)
 
     def corrected(self, text: str, weights: Weights | None = None) -> dict[str, tuple[str, ...]]:
         """Return the terms of a text that no tool holds and are read as others."""
@@ -277,16 +297,16 @@ class Engine:
     def _scored(
         self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
     ) -> _Scored:
-        led = gains._replace(factors=gains.factors * self._leads(reading, gains, weights))
-        by_term = led.by_term(candidates)
-        total = by_term.sum(axis=1)
+        total = gains.total(candidates)
         most = float(total.max(initial=0.0))
-        column = {term: number for number, term in enumerate(gains.terms)}
-        best = best_clause(
-            by_term,
-            [[column[term] for term in clause if term in column] for clause in reading.clauses],
-        )
-        known = Known(gains.numbers, gains.idf)
+        best = np.zeros(len(candidates))
+        if reading.clauses:
+            column = {term: number for number, term in enumerate(gains.terms)}
+            clauses = (
+                [column[term] for term in each if term in column] for each in reading.clauses
+            )
+            best = best_clause(gains.by_term(candidates), list(clauses))
+        known = self._known(gains)
 
         def idf_of(terms: Ints) -> Floats:
             return self._idf_of(terms, weights)
@@ -306,15 +326,6 @@ class Engine:
             covered=covered,
         )
 
-    def _leads(self, reading: Reading, gains: Gains, weights: Weights) -> Floats:
-        return leads(
-            gains.idf,
-            np.array([term in reading.quoted for term in gains.terms], np.bool_),
-            rarest=self._postings.rarest_idf(_scheme(weights)),
-            rarity=weights.rarity,
-            quoted=weights.quoted,
-        )
-
     def _fused(
         self,
         scored: Sequence[_Scored],
@@ -328,14 +339,15 @@ class Engine:
         """Return the first candidates in order, each with its relevance, which falls in order."""
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
-        lift = np.prod(1 + self._merit.values[candidates] * factors, axis=1)
+        lifts = 1 + self._merit.values[candidates] * factors
+        lift = lifts[:, 0] * lifts[:, 1] * lifts[:, 2]
         score = (together(totals) + history) * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
         fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
         ranked = []
         for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
-            told = scored[int(totals[:, place].argmax())]
+            told = scored[int(totals[:, place].argmax()) if len(scored) > 1 else 0]
             ranked.append(
                 Ranked(
                     self._ids[candidates[place]],
@@ -371,24 +383,27 @@ class Engine:
         if not gains.terms or not len(slots):
             return np.zeros((0, len(COEFFICIENTS)))
         coverage = self._forward.coverage(
-            slots, Known(gains.numbers, gains.idf), lambda terms: self._idf_of(terms, weights)
+            slots, self._known(gains), lambda terms: self._idf_of(terms, weights)
         )
         return features(
-            gains.by_term(slots),
+            gains.by_term(slots) / gains.leads,
             everyday(gains.terms),
             coverage,
-            rarest=self._postings.rarest_idf(_scheme(weights)),
+            rarest=self._postings.rarest_idf(self._scheme(weights)),
             size=len(self),
             form=form,
         )
 
+    def _known(self, gains: Gains) -> Known:
+        return Known(gains.numbers, gains.idf, len(self._postings.holders))
+
     def _idf_of(self, terms: Ints, weights: Weights) -> Floats:
-        idf = self._postings.idf_of(terms, _scheme(weights))
+        idf = self._postings.idf_of(terms, self._scheme(weights))
         idf[self._postings.holders[terms] == 0] = self._unknown_idf(weights)
         return idf
 
     def _unknown_idf(self, weights: Weights) -> float:
-        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(_scheme(weights))
+        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(self._scheme(weights))
 
 
 def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights) -> Floats:

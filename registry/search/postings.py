@@ -7,8 +7,7 @@ term, until `merged` makes arrays of both.
 """
 
 from array import array
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +23,7 @@ MOST_CACHED = 4_000_000
 """Gains that are kept for the next query: 32 MB. Above, all are computed anew."""
 
 Rows = NDArray[np.uint8]
+_NO_SLOTS = np.zeros(0, np.int32)
 
 
 class Base(NamedTuple):
@@ -49,8 +49,14 @@ class _Late(NamedTuple):
     rows: bytearray
 
 
-class _Cached(NamedTuple):
+class _Piece(NamedTuple):
+    """What one term adds, for an IDF of 1, to documents (some maybe gone) sorted by slot.
+
+    `average` is the average length that it was computed for.
+    """
+
     average: float
+    slots: Ints
     gains: Floats
 
 
@@ -80,37 +86,56 @@ class State(NamedTuple):
         )
 
 
-class Piece(NamedTuple):
-    """What one term adds, before its factor, to documents (some maybe gone) sorted by slot."""
-
-    column: int
-    slots: Ints
-    gains: Floats
-
-
 class Gains(NamedTuple):
     """What the known terms of a query add to the scores of documents.
 
-    `terms`, `numbers`, `idf` and `factors` (IDF times weight in the query) belong together; each
-    term has up to two pieces.
+    `terms`, `numbers`, `idf` and `factors` (IDF times weight in the query) belong together.
+    A term adds `values[i]` to the document `slots[i]`; those of the first term, which end before
+    `ends[0]`, come first. `scores` are the sums for each slot, those of documents that are gone
+    included. Terms that cost too much (`rest`: column, factor and piece) stand in no array.
+    `leads` are what the factors were multiplied by beside that.
     """
 
     terms: tuple[str, ...]
     numbers: NDArray[np.int64]
     idf: Floats
     factors: Floats
-    pieces: tuple[Piece, ...]
+    ends: NDArray[np.int64]
+    slots: Ints
+    values: Floats
+    scores: Floats
+    leads: Floats
+    rest: tuple[tuple[int, float, _Piece], ...] = ()
 
     def by_term(self, slots: Ints) -> Floats:
-        """Return what each term (column) adds to each of some documents (rows), sorted slots."""
+        """Return what each term (column) adds to each of some documents (rows)."""
         matrix = np.zeros((len(self.terms), len(slots)))
-        for column, held, gains in self.pieces:
-            places = held.searchsorted(slots)
-            found = gains.take(places, mode="clip")
-            found *= held.take(places, mode="clip") == slots
-            matrix[column] += found
-        matrix *= self.factors[:, None]
+        places = np.full(len(self.scores), -1, np.int32)
+        places[slots] = np.arange(len(slots))
+        found = places[self.slots]
+        hits = np.flatnonzero(found >= 0)
+        matrix[self.ends.searchsorted(hits, side="right"), found[hits]] = self.values[hits]
+        for column, factor, piece in self.rest:
+            matrix[column] += factor * _added(piece, slots)
         return matrix.T
+
+    def total(self, slots: Ints) -> Floats:
+        """Return what all terms add to each of some documents."""
+        total: Floats = self.scores[slots]
+        for _, factor, piece in self.rest:
+            total += factor * _added(piece, slots)
+        return total
+
+
+def _added(piece: _Piece, slots: Ints) -> Floats:
+    places = piece.slots.searchsorted(slots)
+    is_held = piece.slots.take(places, mode="clip") == slots
+    added: Floats = piece.gains.take(places, mode="clip") * is_held
+    return added
+
+
+Lead = Callable[[tuple[str, ...], Floats], Floats]
+"""Returns what the factor of each term is multiplied by, told the terms and their IDF."""
 
 
 class Postings:
@@ -136,7 +161,8 @@ class Postings:
         self._sums = state.lengths[state.alive].sum(axis=0, dtype=np.int64)
         self._living = int(state.alive.sum())
         self._first_late = len(state.alive)
-        self._cache: dict[int, _Cached] = {}
+        self._pieces: dict[int, _Piece] = {}
+        self._late_pieces: dict[int, _Piece] = {}
         self._cached = 0
 
     def __len__(self) -> int:
@@ -202,8 +228,8 @@ class Postings:
         """Return the number of each term, given now to those that had none."""
         known = self.vocabulary
         numbers = [known.setdefault(term, len(known)) for term in terms]
-        if len(known) > len(self._holders):
-            self._holders.extend(np.zeros(len(known) - len(self._holders), np.int32))
+        if (new := len(known) - len(self._holders)) > 0:
+            self._holders.extend(np.zeros(new, np.int32))
         return numbers
 
     def add(self, texts: Sequence[Sequence[str]]) -> int:
@@ -211,17 +237,19 @@ class Postings:
         slot = self.size
         counts: dict[int, bytearray] = {}
         for column, terms in enumerate(texts):
-            for number, count in Counter(self.numbers(terms)).items():
+            for number in self.numbers(terms):
                 row = counts.get(number)
                 if row is None:
                     row = counts[number] = bytearray(len(texts))
-                row[column] = min(count, MOST_COUNTED)
+                if row[column] < MOST_COUNTED:
+                    row[column] += 1
         for number, row in counts.items():
             late = self._late.get(number)
             if late is None:
                 late = self._late[number] = _Late(array("i"), bytearray())
             late.slots.append(slot)
             late.rows.extend(row)
+            self._late_pieces.pop(number, None)
         self._terms.append(counts)
         self.holders[self._terms.row(slot)] += 1
         lengths = np.array([len(terms) for terms in texts], np.int32)
@@ -238,27 +266,65 @@ class Postings:
         self._sums -= self._lengths.values[slot]
         self._living -= 1
 
-    def gains(self, query: Mapping[str, float], scheme: Scheme | None = None) -> Gains:
-        """Return what each term of a query adds that some document holds, in its order."""
-        scheme = scheme or self.scheme
-        known = [(term, self.vocabulary[term]) for term in query if term in self.vocabulary]
-        known = [(term, number) for term, number in known if self.holders[number]]
-        numbers = np.array([number for _, number in known], np.int64)
-        idf = self.idf_of(numbers, scheme)
-        weights = np.array([query[term] for term, _ in known])
-        pieces = [
-            piece
-            for column, (_, number) in enumerate(known)
-            for piece in self._pieces(column, number, scheme)
-        ]
-        return Gains(tuple(term for term, _ in known), numbers, idf, idf * weights, tuple(pieces))
+    def gains(
+        self,
+        query: Mapping[str, float],
+        scheme: Scheme | None = None,
+        *,
+        lead: Lead | None = None,
+        most: int | None = None,
+    ) -> Gains:
+        """Return what each term of a query adds that some document holds, in its order.
 
-    def scores(self, gains: Gains) -> Floats:
-        """Return the sum of gains for each slot; of documents that are gone, too."""
-        total = np.zeros(self.size)
-        for column, slots, values in gains.pieces:
-            np.add.at(total, slots, values * gains.factors[column])
-        return total
+        With `most`, the terms that the most documents hold are left to `Gains.total` until no
+        more postings than that remain; `scores` are without them.
+        """
+        scheme = scheme or self.scheme
+        known = [term for term in query if term in self.vocabulary]
+        numbers = np.array([self.vocabulary[term] for term in known], np.int64)
+        held = self.holders[numbers]
+        if not held.all():
+            known = [term for term, holders in zip(known, held, strict=True) if holders]
+            numbers, held = numbers[held > 0], held[held > 0]
+        idf = self.idf_of(numbers, scheme)
+        leads = np.ones(len(known)) if lead is None else lead(tuple(known), idf)
+        factors = leads * idf * [query[term] for term in known]
+        is_left = _left(held, most)
+        average = float(self._sums @ np.array(scheme.fields)) / max(self._living, 1)
+        pieces: list[_Piece] = []
+        scales: list[float] = []
+        rest: list[tuple[int, float, _Piece]] = []
+        counts = []
+        for column, (number, factor, left) in enumerate(
+            zip(numbers.tolist(), factors.tolist(), is_left, strict=True)
+        ):
+            found = self._pieces_of(number, scheme, average)
+            counts.append(0 if left else sum([len(piece.slots) for piece in found]))
+            if left:
+                rest.extend((column, factor, piece) for piece in found)
+            else:
+                pieces.extend(found)
+                scales.extend([factor] * len(found))
+        ends = np.cumsum(counts, dtype=np.int64)
+        slots = np.concatenate([_NO_SLOTS, *[piece.slots for piece in pieces]])
+        values, end = np.empty(len(slots)), 0
+        for piece, scale in zip(pieces, scales, strict=True):
+            start, end = end, end + len(piece.gains)
+            np.multiply(piece.gains, scale, out=values[start:end])
+        scores = np.zeros(self.size)
+        np.add.at(scores, slots, values)
+        return Gains(
+            terms=tuple(known),
+            numbers=numbers,
+            idf=idf,
+            factors=factors,
+            ends=ends,
+            slots=slots,
+            values=values,
+            scores=scores,
+            leads=leads,
+            rest=tuple(rest),
+        )
 
     def idf(self, term: str, scheme: Scheme | None = None) -> float | None:
         """Return how much a term tells, None where no document holds it."""
@@ -304,27 +370,36 @@ class Postings:
         rows = np.frombuffer(bytes(late.rows), np.uint8)
         return np.array(late.slots, np.int32), rows.reshape(-1, self.base.rows.shape[1])
 
-    def _pieces(self, column: int, number: int, scheme: Scheme) -> Iterator[Piece]:
-        average = float(self._sums @ np.array(scheme.fields)) / self._living
-        slots, rows = self._first(number)
-        if len(slots):
-            is_own = scheme == self.scheme
-            cached = self._cache.get(number) if is_own else None
-            if cached is None or abs(cached.average - average) > self.drift * average:
-                cached = _Cached(average, self._gains(slots, rows, scheme, average))
-                if is_own:
-                    self._keep(number, cached)
-            yield Piece(column, slots, cached.gains)
-        if number in self._late:
-            slots, rows = self._later(number)
-            yield Piece(column, slots, self._gains(slots, rows, scheme, average))
+    def _pieces_of(self, number: int, scheme: Scheme, average: float) -> list[_Piece]:
+        kinds = ((self._pieces, self._first), (self._late_pieces, self._later))
+        pieces = []
+        for kept, read in kinds if number in self._late else kinds[:1]:
+            piece = kept.get(number) if scheme is self.scheme else None
+            if piece is None or abs(piece.average - average) > self.drift * average:
+                slots, rows = read(number)
+                lengths = scheme.frequencies(self._lengths.values[slots])
+                gains = scheme.gains(scheme.frequencies(rows), lengths, average)
+                piece = _Piece(average, slots, gains)
+                if scheme is self.scheme:
+                    self._keep(kept, number, piece)
+            if len(piece.slots):
+                pieces.append(piece)
+        return pieces
 
-    def _gains(self, slots: Ints, rows: Rows, scheme: Scheme, average: float) -> Floats:
-        lengths = scheme.frequencies(self._lengths.values[slots])
-        return scheme.gains(scheme.frequencies(rows), lengths, average)
-
-    def _keep(self, number: int, cached: _Cached) -> None:
-        self._cached += len(cached.gains)
+    def _keep(self, kept: dict[int, _Piece], number: int, piece: _Piece) -> None:
+        self._cached += len(piece.gains)
         if self._cached > MOST_CACHED:
-            self._cache, self._cached = {}, len(cached.gains)
-        self._cache[number] = cached
+            self._pieces.clear()
+            self._late_pieces.clear()
+            self._cached = len(piece.gains)
+        kept[number] = piece
+
+
+def _left(held: Ints, most: int | None) -> list[bool]:
+    """Return which terms are too much, beginning with the one that most documents hold."""
+    if most is None or held.sum() <= most:
+        return [False] * len(held)
+    order = np.argsort(held, kind="stable")
+    left = np.zeros(len(held), np.bool_)
+    left[order[1:]] = np.cumsum(held[order])[1:] > most
+    return [bool(each) for each in left]

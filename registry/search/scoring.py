@@ -5,6 +5,9 @@ from numpy.typing import NDArray
 
 from registry.search.bm25 import Floats
 
+LEAST = 1e-6
+"""What a term counts at the least, so that what it says can still be told."""
+
 
 def leads(
     idf: Floats, is_quoted: NDArray[np.bool_], *, rarest: float, rarity: float, quoted: float
@@ -16,7 +19,7 @@ def leads(
     quotes alone are what is worked on more than what is wanted; they count `quoted` times.
     """
     tempered = (np.maximum(idf, 1e-9) / rarest) ** (rarity - 1) if rarest else np.ones_like(idf)
-    result: Floats = np.where(is_quoted, quoted, 1.0) * tempered
+    result: Floats = np.where(is_quoted, max(quoted, LEAST), 1.0) * tempered
     return result
 
 

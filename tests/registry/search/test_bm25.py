@@ -9,16 +9,18 @@ from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
 from registry.search.bm25 import Scheme
+from registry.search.bulk import indexed
+from registry.search.document import SearchDocument, terms_of
 from registry.search.postings import Postings
+from registry.search.weights import FIELDS
 
-WORDS = st.sampled_from("abcdefgh")
+WORDS = st.sampled_from([f"w{letter}" for letter in "abcdefgh"])
 TEXTS = st.lists(WORDS, min_size=1, max_size=12)
 OKAPI = Scheme((1.0,), idf="okapi")
 
 
 def scored(postings: Postings, query: list[str], scheme: Scheme | None = None) -> list[float]:
-    gains = postings.gains(Counter(query), scheme)
-    return list(postings.scores(gains)[postings.alive])
+    return list(postings.gains(Counter(query), scheme).scores[postings.alive])
 
 
 def assert_as_rank_bm25(postings: Postings, corpus: list[list[str]], query: list[str]) -> None:
@@ -35,15 +37,20 @@ def test_scores_equal_those_of_rank_bm25(texts, query):
     assert_as_rank_bm25(postings, texts, query)
 
 
+MERGE = -1
+CHANGES = st.lists(st.tuples(st.integers(MERGE, 20), TEXTS | st.none()), min_size=1, max_size=60)
+
+
 @settings(deadline=None)
-@given(
-    st.lists(st.tuples(st.integers(0, 20), TEXTS | st.none()), min_size=1, max_size=60),
-    st.lists(WORDS, max_size=4),
-)
+@given(CHANGES, st.lists(WORDS, max_size=4))
 def test_scores_stay_equal_while_documents_come_change_and_go(updates, query):
     corpus: dict[int, tuple[int, list[str]]] = {}
     postings = Postings(OKAPI)
     for number, text in updates:
+        if number == MERGE:
+            postings = Postings(OKAPI, state=postings.state)
+            assert postings.slack == postings.size - len(postings)
+            continue
         if number in corpus:
             postings.drop(corpus.pop(number)[0])
         if text is not None:
@@ -54,6 +61,48 @@ def test_scores_stay_equal_while_documents_come_change_and_go(updates, query):
         assert_as_rank_bm25(postings, [text for _, text in sorted(corpus.values())], query)
     else:
         assert scored(postings, query) == []
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(TEXTS, TEXTS), min_size=1, max_size=12), st.lists(WORDS, max_size=6))
+def test_an_index_built_at_once_scores_as_rank_bm25_does(texts, query):
+    documents = [
+        SearchDocument(id=str(number), name="x".join(name), description=" ".join(words * 2))
+        for number, (name, words) in enumerate(texts)
+    ]
+    corpus = [[term for field in terms_of(each) for term in field] for each in documents]
+    if not any(corpus):
+        return  # rank-bm25 divides by the number of terms
+    state, _ = indexed(documents)
+    postings = Postings(Scheme((1.0,) * len(FIELDS), idf="okapi"), state=state)
+    query = [*query, *corpus[0][:2]]
+    assert_as_rank_bm25(postings, corpus, query)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(TEXTS, min_size=1, max_size=15),
+    st.sets(st.integers(0, 14)),
+    st.lists(WORDS, min_size=1, max_size=6),
+    st.integers(0, 20),
+)
+def test_terms_that_cost_too_much_are_scored_where_it_is_asked(texts, gone, query, most):
+    postings = Postings(OKAPI)
+    for text in texts[: len(texts) // 2]:
+        postings.add([text])
+    postings = Postings(OKAPI, state=postings.state)
+    for text in texts[len(texts) // 2 :]:
+        postings.add([text])
+    for slot in gone & set(range(len(texts))):
+        postings.drop(slot)
+    if not len(postings):
+        return
+    slots = np.flatnonzero(postings.alive).astype(np.int32)
+    whole, part = postings.gains(Counter(query)), postings.gains(Counter(query), most=most)
+    assert part.total(slots) == pytest.approx(whole.scores[slots])
+    assert whole.by_term(slots).sum(axis=1) == pytest.approx(whole.scores[slots])
+    rarest = min((postings.holders[number] for number in part.numbers), default=0)
+    assert len(part.slots) <= max(most, rarest) + len(gone) * len(part.terms)
 
 
 @settings(deadline=None)
