@@ -8,7 +8,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from registry.search.stopwords import CHATTER_WORDS
 from registry.search.tokens import is_small_talk, tokenize
 
 READ = 2_000
@@ -87,7 +86,7 @@ class Form(NamedTuple):
     `named` tells of a name within a sentence (`the time in Tokyo`), `payload` of something to
     work on (a number, a quotation, an address), `talk` of an opening that asks for an opinion or
     an explanation. `follows` says whether the message may go on from earlier ones: not when it
-    greets, thanks or speaks of something else. `words` is how many there are beside mere chatter.
+    greets, thanks or speaks of something else. `words` is how many there are.
     """
 
     personal: float
@@ -111,7 +110,6 @@ def form_of(text: str) -> Form:
     words = _WORDS.findall(lower)
     persons = sum(word in _PERSONS for word in words) - len(_FOR_ME.findall(lower))
     personal = persons / max(1, len(words))
-    of_its_own = sum(word not in CHATTER_WORDS for word in words)
     asks = bool(_ASKS.search(lower))
     payload = bool(_PAYLOAD.search(text))
     talk = bool(_TALK.match(lower))
