@@ -38,7 +38,7 @@ floor lets equally little through by chance in few tools and in many."""
 
 INTERCEPT = -3.291
 
-MOST_SIZE = 4.5
+MOST_SIZE = 4.0
 """Decadic logarithm of the size from which more tools bring no more finds by chance."""
 
 FROM_HISTORY = 0.9

@@ -78,6 +78,7 @@ def test_at_least_95_percent_of_what_no_tool_helps_with_finds_nothing(engine):
         "I need a QR code for my website",
         "could you kindly count the words of this text",
         "generate a uuid",
+        "help me with web stuff",
     ],
 )
 def test_a_plain_request_passes_the_floor(engine, text):
