@@ -134,9 +134,12 @@ def test_a_mask_costs_no_more(request, size):
     held(rows_of(name, in_turns(runs), {"unfiltered": 1.15}, None))
 
 
-@pytest.mark.parametrize("size", ["small", "large"])
-def test_three_earlier_messages(request, size):
-    """In a conversation the earlier messages were read when they came."""
+@pytest.mark.parametrize(("size", "target"), [("small", 1.5), ("large", 1.75)])
+def test_three_earlier_messages(request, size, target):
+    """In a conversation the earlier messages were read when they came.
+
+    They have three times the words, whose postings are what takes time in a large registry.
+    """
     registry: Registry = request.getfixturevalue(size)
     engine = registry.engine
 
@@ -159,7 +162,7 @@ def test_three_earlier_messages(request, size):
         "without them": many(lambda need: engine.rank(alone(need), limit=FOUND), registry.others),
     }
     name = f"search with history, {len(registry.documents):,} tools"
-    held(rows_of(name, in_turns(runs), {"without them": 1.5}, None))
+    held(rows_of(name, in_turns(runs), {"without them": target}, None))
 
 
 def changed(documents: Sequence[SearchDocument]) -> Iterator[SearchDocument]:
