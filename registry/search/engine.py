@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.search.bm25 import Floats, Gains, Postings, Scheme
+from registry.search.dense import fusion
+from registry.search.dense.vectors import Vectors
 from registry.search.document import SearchDocument, terms_of
 from registry.search.need import Need, Reading, read
 from registry.search.tokens import tokenize
@@ -20,6 +22,9 @@ from registry.search.weights import Weights
 
 CANDIDATES = 300
 """How many of the best by BM25 are looked at closely, for each text of a need."""
+
+SCANNED = 2_000
+"""Tools among which the nearest in meaning are looked for where words find few."""
 
 UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
@@ -132,17 +137,22 @@ class Engine:
         weights: Weights | None = None,
         mask: Mask | None = None,
         limit: int = 50,
+        vectors: Vectors | None = None,
+        query_vector: NDArray[np.float32] | None = None,
     ) -> list[Ranked]:
         """Return the best tools for a need, the best first; equals in the order of their ids.
 
         `mask` says for each slot whether it may be found at all. `weights` other than the
-        index's own are applied as exactly, only slower.
+        index's own are applied as exactly, only slower. With `vectors` and the vector of the
+        need, likeness in meaning orders the candidates as well.
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
         earlier = _read(" ".join(need.recent)) if need.recent else Reading({})
         gains = [self._gains(reading, weights) for reading in (*said, earlier)]
         candidates = self._candidates(gains, mask)
+        if vectors is not None and query_vector is not None and said[0].terms:
+            candidates = self._with_near(candidates, mask, vectors, query_vector)
         if not len(candidates):
             return []
         scored = [
@@ -150,7 +160,11 @@ class Engine:
             for reading, gained in zip(said, gains, strict=False)
         ]
         history = self._history(gains[-1], candidates, weights)
-        return self._fused(scored, history, candidates, weights)[:limit]
+        likeness = None
+        if vectors is not None and query_vector is not None:
+            likeness = self._likeness(candidates, vectors, query_vector)
+        share = fusion.share_of(weights.dense, len(said[0].clauses))
+        return self._fused(scored, history, candidates, weights, likeness, share)[:limit]
 
     def _gains(self, reading: Reading, weights: Weights) -> list[Gains]:
         return self._postings.gains(reading.terms, _scheme(weights))
@@ -160,6 +174,35 @@ class Engine:
         allowed = self._postings.alive if mask is None else self._postings.alive & mask
         chosen = [_best(self._postings.scores(gains) * allowed) for gains in texts if gains]
         return np.unique(np.concatenate(chosen)) if chosen else np.zeros(0, dtype=np.intp)
+
+    def _with_near(
+        self,
+        candidates: Slots,
+        mask: Mask | None,
+        vectors: Vectors,
+        query_vector: NDArray[np.float32],
+    ) -> Slots:
+        """Add the nearest in meaning where few were found by words among few that there are.
+
+        Among many tools some share a word with nearly every message, and looking at all vectors
+        would take too long.
+        """
+        allowed = np.flatnonzero(
+            self._postings.alive if mask is None else self._postings.alive & mask
+        )
+        places = CANDIDATES - len(candidates)
+        if places <= 0 or len(allowed) > SCANNED:
+            return candidates
+        others = np.setdiff1d(allowed, candidates, assume_unique=True)
+        likeness = self._likeness(others, vectors, query_vector)
+        near = np.argsort(-likeness, kind="stable")[:places]  # NaN is sorted last
+        near = near[~np.isnan(likeness[near])]
+        return np.union1d(candidates, others[near])
+
+    def _likeness(
+        self, slots: Slots, vectors: Vectors, query_vector: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        return vectors.likeness([self._held[slot].id for slot in slots], query_vector)
 
     def _scored(
         self, reading: Reading, gains: Sequence[Gains], candidates: Slots, weights: Weights
@@ -209,7 +252,13 @@ class Engine:
         return weights.history * total / most if most else total
 
     def _fused(
-        self, scored: Sequence[_Scored], history: Floats, candidates: Slots, weights: Weights
+        self,
+        scored: Sequence[_Scored],
+        history: Floats,
+        candidates: Slots,
+        weights: Weights,
+        likeness: NDArray[np.float32] | None = None,
+        share: float = 0.0,
     ) -> list[Ranked]:
         """Return the candidates in order.
 
@@ -220,7 +269,10 @@ class Engine:
         merit = self._merit[candidates]
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lift = np.prod(1 + merit * factors, axis=1)
-        score = (totals.mean(axis=0) + history) * lift
+        score = totals.mean(axis=0) + history
+        if likeness is not None:
+            score = fusion.fuse(score, likeness, share)
+        score = score * lift
         order = sorted(
             np.flatnonzero(score > 0),
             key=lambda place: (-score[place], self._held[candidates[place]].id),
@@ -244,6 +296,7 @@ class Engine:
                         "limitations": round(float(-told.limitations[place]), 4),
                         "history": round(float(history[place]), 4),
                         "factor": round(float(lift[place]), 4),
+                        **_told(likeness, place),
                     },
                 )
             )
@@ -264,6 +317,12 @@ def _scheme(weights: Weights) -> Scheme:
 @lru_cache(maxsize=256)
 def _read(text: str) -> Reading:
     return read(text)
+
+
+def _told(likeness: NDArray[np.float32] | None, place: np.intp) -> dict[str, float]:
+    if likeness is None or np.isnan(likeness[place]):
+        return {}
+    return {"dense": round(float(likeness[place]), 4)}
 
 
 def _best(scores: Floats) -> Slots:

@@ -98,7 +98,7 @@ class Weights:
     passage: float = 0.2
     limitations: float = 0.0
     history: float = 0.1
-    dense: float = 0.65
+    dense: float = 0.75
     quality: float = 0.05
     health: float = 0.02
     popularity: float = 0.01
