@@ -18,10 +18,12 @@ django_application = get_asgi_application()
 
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
-    """Load LiteLLM while nobody waits: importing it takes seconds."""
+    """Load LiteLLM and what search needs while nobody waits: importing the first takes seconds."""
     from chat.llm import warm_up  # its models need Django to be set up
+    from registry.search.dense import meaning
 
     Thread(target=warm_up, name="warm-up", daemon=True).start()
+    Thread(target=meaning.warm_up, name="meaning", daemon=True).start()
     yield
 
 

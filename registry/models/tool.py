@@ -14,7 +14,7 @@ from registry.models.audit_triggers import audited
 from registry.models.health import FINE, ExecutionHealth, Fares, Health, HealthState, in_state
 from registry.models.package import Package, ReviewStatus
 from registry.models.stoppable import Stoppable, stop_constraints
-from registry.models.triggers import keeps_health_history, notify_change, notify_stop
+from registry.models.triggers import keeps_health_history, notify_change, notify_stop, queues_vector
 
 __all__ = [
     "CALLED_TOOLS",
@@ -312,6 +312,7 @@ class Tool(Fares, Stoppable):
             notify_change("tool_changed", "NEW.id::text"),
             notify_stop("tool_stopped"),
             keeps_health_history(),
+            queues_vector(),
             *audited("tool", *GOVERNED, label="item.wire_name"),
         ]
 

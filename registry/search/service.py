@@ -19,6 +19,7 @@ from registry.models.health import BROKEN_STATES, HealthState
 from registry.models.triggers import CHANGE_CHANNEL
 from registry.search.catalogue import searchable, searchable_after
 from registry.search.deadline import Deadline
+from registry.search.dense import meaning
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine
 from registry.search.need import Need
@@ -61,6 +62,8 @@ class SearchAnswer:
     query: str
     hits: tuple[Hit, ...]
     took_ms: float
+    dense: str = "off"
+    """Whether likeness in meaning was used, or why not (`registry.search.dense.meaning.STATES`)."""
 
     @property
     def found(self) -> tuple[Hit, ...]:
@@ -97,7 +100,12 @@ class SearchIndex:
         return len(self._documents)
 
     def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
+        self,
+        need: Need,
+        deadline: Deadline,
+        *,
+        person: int | None = None,
+        meant: meaning.Meaning = meaning.NOTHING,
     ) -> list[tuple[UUID, dict[str, float]]]:
         """Return the best tools with the parts of their scores, best first.
 
@@ -108,8 +116,13 @@ class SearchIndex:
             mask = np.zeros(self._index.size, dtype=np.bool_)
             found = (item for item in self._documents.values() if item.is_for(person))
             mask[[self._index.slot(item.id) for item in found]] = True
-            need = Need(text=query, recent=tuple(recent))
-            ranked = self._index.rank(need, mask=mask, limit=CANDIDATES)
+            ranked = self._index.rank(
+                need,
+                mask=mask,
+                limit=CANDIDATES,
+                vectors=meant.vectors,
+                query_vector=meant.query,
+            )
             deadline.check()
         return [(UUID(hit.id), {"score": hit.score, **hit.parts}) for hit in ranked]
 
@@ -197,7 +210,9 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
+    need = Need(text=query, recent=tuple(recent))
+    meant = meaning.answer(meaning.ask(need))
+    candidates = _process_index.candidates(need, deadline, person=user.pk, meant=meant)
     with deadline.querying():
         usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
         troubles = step_troubles(usable.values())
@@ -223,7 +238,7 @@ def search(
             )
         )
     took_ms = (time.perf_counter() - started) * 1000
-    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2))
+    return SearchAnswer(query=query, hits=tuple(hits), took_ms=round(took_ms, 2), dense=meant.state)
 
 
 def _reason(
@@ -268,5 +283,6 @@ def indexed() -> int:
 
 
 def reset() -> None:
-    """Drop this process's index and its change feed."""
+    """Drop this process's index, its vectors and its change feed."""
+    meaning.reset()
     _process_index.reset()

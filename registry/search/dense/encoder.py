@@ -13,6 +13,10 @@ class EncoderUnavailable(Exception):
     """An encoder gave no vectors now: what it needs is missing, or its service failed."""
 
 
+class EncoderRefused(Exception):
+    """An encoder will never take one of these texts."""
+
+
 class Encoder(Protocol):
     """Something that turns texts into vectors. Safe to be called from several threads."""
 
@@ -25,7 +29,10 @@ class Encoder(Protocol):
         """Return how long a vector is; 0 where that is not known before the first."""
 
     def encode(self, texts: Sequence[str]) -> Floats:
-        """Return a vector of length 1 for each text, as rows. Raises EncoderUnavailable."""
+        """Return a vector of length 1 for each text, as rows.
+
+        Raises EncoderUnavailable, or EncoderRefused where one of the texts is to blame.
+        """
 
 
 def normalised(vectors: Floats) -> Floats:

@@ -6,7 +6,6 @@ is left alone for a while, twice as long after each.
 """
 
 import logging
-import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -60,21 +59,20 @@ class QueryVectors:
         threads: int = 1,
         now: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._encoder, self._budget, self._threads, self._now = encoder, budget, threads, now
+        self._encoder, self._budget, self._now = encoder, budget, now
         self._kept: OrderedDict[str, Floats] = OrderedDict()
-        self._forget()
-        os.register_at_fork(after_in_child=self._forget)
-
-    def _forget(self) -> None:
-        """Start anew, without the threads that a fork leaves behind."""
         self._lock = Lock()
-        self._pool: ThreadPoolExecutor | None = None
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="query-vectors")
         self._waiting = self._failures = 0
         self._rests_until = 0.0
 
     def warm_up(self) -> None:
         """Have the encoder loaded while nobody waits."""
         self._submit(("warm up",))
+
+    def close(self) -> None:
+        """Let go of the threads; what they are at is not waited for."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def ask(self, need: Need) -> Waiting:
         """Begin with the vector of a need; `answer` returns it. Takes no time."""
@@ -122,8 +120,6 @@ class QueryVectors:
         with self._lock:
             if self._waiting >= MOST_WAITING:
                 return None
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="query-vectors")
             self._waiting += 1
             return self._pool.submit(self._encode, texts)
 
@@ -153,4 +149,6 @@ class QueryVectors:
             rest = min(LONGEST_REST, FIRST_REST * 2**self._failures)
             self._failures += 1
             self._rests_until = self._now() + rest
-        logger.warning("%s gave no vectors, next try in %g s: %s", self._encoder.name, rest, problem)
+        logger.warning(
+            "%s gave no vectors, next try in %g s: %s", self._encoder.name, rest, problem
+        )
