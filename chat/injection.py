@@ -99,6 +99,7 @@ class Toolbox:
             "query": need,
             "tools": [*self.unloaded, *self._added(answer, limit)],
             "took_ms": answer.took_ms,
+            "dense": answer.dense,
         }
 
     async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:

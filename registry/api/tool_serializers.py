@@ -14,6 +14,7 @@ from registry.models.health import HealthState
 from registry.models.tool import Visibility
 from registry.restoring import LONGEST_RESTORE_REASON
 from registry.scopes import LONGEST_SCOPE
+from registry.search.dense import meaning
 from registry.search.service import Hit
 
 
@@ -210,6 +211,9 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
     results = FoundSerializer(many=True)
     total = serializers.IntegerField()
     took_ms = serializers.FloatField()
+    dense = serializers.ChoiceField(
+        choices=meaning.STATES, help_text="Whether likeness in meaning was used, or why not."
+    )
 
 
 class ToolWriteSerializer(serializers.Serializer[Any]):

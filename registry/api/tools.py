@@ -292,4 +292,5 @@ def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, An
         "results": results,
         "total": answer.total,
         "took_ms": answer.took_ms,
+        "dense": answer.dense,
     }

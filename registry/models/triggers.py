@@ -10,7 +10,8 @@ STOP_CHANNEL = "outfitter_stops"
 """NOTIFY channel on which it is told that a tool or package was stopped; the payload is its id."""
 
 VECTOR_CHANNEL = "outfitter_vectors"
-"""NOTIFY channel on which it is told whose vectors were stored or removed: ids of tools, by commas."""
+"""NOTIFY channel on which it is told of which tools vectors were stored or removed: their ids,
+separated by commas."""
 
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),

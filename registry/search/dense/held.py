@@ -53,10 +53,11 @@ class HeldVectors:
     def read_all(self) -> None:
         """Read all vectors anew, beside those that are held until it is done."""
         vectors: Vectors | None = None
-        for tool_id, value in self._pages():
-            if vectors is None:
-                vectors = Vectors(len(value))
-            vectors.put([(tool_id, value)])
+        for page in self._pages():
+            if vectors is None and page:
+                vectors = Vectors(len(page[0][1]))
+            if vectors is not None:
+                vectors.put(page)
         self._vectors = vectors
 
     def close(self) -> None:
@@ -105,12 +106,12 @@ class HeldVectors:
         finally:
             connection.close()
 
-    def _pages(self) -> Iterator[tuple[str, bytes]]:
+    def _pages(self) -> Iterator[list[tuple[str, bytes]]]:
         last: UUID | None = None
         while True:
             rows = self._stored().order_by("pk")
             page = list((rows if last is None else rows.filter(pk__gt=last))[:PAGE])
-            yield from ((str(pk), bytes(value or b"")) for pk, value in page)
+            yield [(str(pk), bytes(value or b"")) for pk, value in page]
             if len(page) < PAGE:
                 return
             last = page[-1][0]

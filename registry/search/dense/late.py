@@ -63,7 +63,8 @@ class QueryVectors:
         self._kept: OrderedDict[str, Floats] = OrderedDict()
         self._lock = Lock()
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="query-vectors")
-        self._waiting = self._failures = 0
+        self._pending: dict[tuple[str, ...], Future[None]] = {}
+        self._failures = 0
         self._rests_until = 0.0
 
     def warm_up(self) -> None:
@@ -118,10 +119,9 @@ class QueryVectors:
 
     def _submit(self, texts: tuple[str, ...]) -> Future[None] | None:
         with self._lock:
-            if self._waiting >= MOST_WAITING:
-                return None
-            self._waiting += 1
-            return self._pool.submit(self._encode, texts)
+            if texts not in self._pending and len(self._pending) < MOST_WAITING:
+                self._pending[texts] = self._pool.submit(self._encode, texts)
+            return self._pending.get(texts)
 
     def _encode(self, texts: tuple[str, ...]) -> None:
         try:
@@ -133,7 +133,7 @@ class QueryVectors:
             self._keep(texts, vectors)
         finally:
             with self._lock:
-                self._waiting -= 1
+                del self._pending[texts]
 
     def _keep(self, texts: Sequence[str], vectors: Floats) -> None:
         with self._lock:

@@ -57,7 +57,7 @@ class LocalEncoder:
         try:
             with self._lock:
                 tokenizer, run = self._loaded
-        except (ImportError, OSError, ValueError, RuntimeError) as problem:
+        except (ImportError, OSError, ValueError) as problem:
             raise EncoderUnavailable(f"The model cannot be loaded: {problem}") from problem
         rows = [run(*tokenizer([text]))[0] for text in texts]
         return np.array(rows, dtype=np.float32).reshape(len(texts), self.dimensions)
@@ -79,9 +79,17 @@ class LocalEncoder:
         options.intra_op_num_threads = options.inter_op_num_threads = 1
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3
-        session: Any = onnxruntime.InferenceSession(
-            str(self._graph()), options, providers=["CPUExecutionProvider"]
-        )
+
+        def load() -> Any:
+            return onnxruntime.InferenceSession(
+                str(self._graph()), options, providers=["CPUExecutionProvider"]
+            )
+
+        try:
+            session = load()
+        except Exception:  # its errors have no class in common; a damaged file is written anew
+            self._path.unlink(missing_ok=True)
+            session = load()
 
         def run(ids: bert.Integers, mask: bert.Integers) -> Floats:
             vectors: Floats = session.run(None, {"ids": ids, "mask": mask})[0]
@@ -89,8 +97,12 @@ class LocalEncoder:
 
         return run
 
+    @property
+    def _path(self) -> Path:
+        return self._folder / f"{bert.NAME}-{GRAPH_VERSION}-{self._files.digest}.onnx"
+
     def _graph(self) -> Path:
-        path = self._folder / f"{bert.NAME}-{GRAPH_VERSION}-{self._files.digest}.onnx"
+        path = self._path
         if path.exists():
             return path
         from registry.search.dense.graph import graph_bytes

@@ -26,7 +26,7 @@ def packed(vector: Floats) -> bytes:
 def unpacked(value: bytes) -> Floats:
     """Return a packed vector with the length 1; one of zeros stays one."""
     numbers = np.frombuffer(value, dtype=np.int8).astype(np.float32)
-    vector: Floats = numbers * np.float32(_scale(numbers))
+    vector: Floats = numbers / (np.linalg.norm(numbers) or np.float32(1))
     return vector
 
 
@@ -55,11 +55,13 @@ class Vectors:
     def put(self, items: Iterable[tuple[str, bytes]]) -> None:
         """Add or replace packed vectors; those of another length are of another encoder."""
         with self._lock:
-            for tool_id, value in items:
-                if len(value) == self.dimensions:
-                    row = self._row(tool_id)
-                    self._numbers[row] = np.frombuffer(value, dtype=np.int8)
-                    self._scales[row] = _scale(self._numbers[row].astype(np.float32))
+            fitting = [item for item in items if len(item[1]) == self.dimensions]
+            rows = [self._row(tool_id) for tool_id, _ in fitting]
+            joined = b"".join(value for _, value in fitting)
+            numbers = np.frombuffer(joined, dtype=np.int8).reshape(-1, self.dimensions)
+            self._numbers[rows] = numbers
+            lengths = np.linalg.norm(numbers.astype(np.float32), axis=1)
+            self._scales[rows] = 1 / np.where(lengths > 0, lengths, 1)
 
     def remove(self, tool_ids: Iterable[str]) -> None:
         """Take vectors out; those that are not there are passed over."""
@@ -86,7 +88,3 @@ class Vectors:
                 self._scales = np.concatenate([self._scales, np.zeros_like(self._scales)])
             self._rows[tool_id] = row
         return row
-
-
-def _scale(numbers: Floats) -> float:
-    return 1.0 / (float(np.linalg.norm(numbers)) or 1.0)
