@@ -211,6 +211,7 @@ def _litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    litellm.DEFAULT_MAX_RETRIES = 0  # of embeddings, where it takes a 0 for “not said”
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

@@ -280,6 +280,8 @@ class Engine:
         if not order:
             return []
         relevance = max(float(each.relevance.max()) for each in scored) + float(history[order[0]])
+        if likeness is not None:
+            relevance = max(relevance, fusion.near(float(likeness[order[0]])))
         most = float(score[order[0]])
         ranked = []
         for place in order:

@@ -9,7 +9,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from threading import Lock
 from typing import NamedTuple
 
@@ -100,7 +100,7 @@ class QueryVectors:
         if future is not None:
             try:
                 future.result(timeout=max(0.0, ends_at - self._now()))
-            except TimeoutError:
+            except (TimeoutError, CancelledError):
                 return Meant(None, LATE)
             except EncoderUnavailable:
                 return Meant(None, FAILED)
