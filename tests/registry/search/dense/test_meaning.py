@@ -195,7 +195,7 @@ class TestHeld:
         vectors.current()
         eventually(lambda: str(tool.pk) in (vectors.current() or ()))
         tool_delete(tool)
-        eventually(lambda: str(tool.pk) not in vectors.current())
+        eventually(lambda: str(tool.pk) not in (vectors.current() or ()))
 
     def test_many_changes_are_read_in_the_background(self, vectors, monkeypatch):
         monkeypatch.setattr(held, "FEW", 0)
