@@ -211,7 +211,8 @@ def _litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.DEFAULT_MAX_RETRIES = 0  # of embeddings, where it takes a 0 for “not said”
+    # of embeddings, where it takes a 0 for “not said”
+    litellm.DEFAULT_MAX_RETRIES = 0  # type: ignore[attr-defined]
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
