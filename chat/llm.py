@@ -126,6 +126,22 @@ async def stream(
         yield usage
 
 
+def embed(model: str, texts: Sequence[str], *, seconds: float) -> list[list[float]]:
+    """Return the vector of each text by `model` (LiteLLM's string of an embedding model).
+
+    Waits for `seconds` at the most. Raises a ModelError that says what to do.
+    """
+    litellm = _litellm()
+    try:
+        answer = litellm.embedding(
+            model=model, input=list(texts), timeout=seconds, num_retries=0, max_retries=0
+        )
+    except Exception as problem:
+        raise _told(litellm, problem, model, began=False) from None
+    rows = sorted(answer.data, key=lambda row: row["index"])
+    return [row["embedding"] for row in rows]
+
+
 def warm_up() -> None:
     """Import LiteLLM now (seconds), so that the first message does not wait for it."""
     _litellm()
@@ -195,6 +211,8 @@ def _litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    # of embeddings, where it takes a 0 for “not said”
+    litellm.DEFAULT_MAX_RETRIES = 0  # type: ignore[attr-defined]
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 

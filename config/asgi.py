@@ -20,9 +20,11 @@ django_application = get_asgi_application()
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
     """Load LiteLLM and the search index while nobody waits: both may take seconds."""
     from chat.llm import warm_up  # its models need Django to be set up
+    from registry.search.dense import meaning
     from registry.search.service import warm
 
     Thread(target=warm_up, name="warm-up", daemon=True).start()
+    Thread(target=meaning.warm_up, name="meaning", daemon=True).start()
     warm()
     yield
 

@@ -129,6 +129,7 @@ CELERY_BEAT_SCHEDULE = {
     "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
     "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
+    "embed-tools": {"task": "registry.embed_tools", "schedule": 10.0},
     "score-tools": {"task": "registry.score_tools", "schedule": 60.0},
     "clear-records": {"task": "registry.clear_records", "schedule": 3600.0},
     "measure-searches": {
@@ -264,6 +265,19 @@ TOOL_AUTHORS = {
 
 TOOL_DEPENDENTS = ("sequences.dependents.SequenceDependents", "agents.dependents.AgentDependents")
 """Dotted paths of the classes that say what uses a tool; each is told what those before found."""
+
+EMBEDDINGS = os.environ.get("OUTFITTER_EMBEDDINGS", "auto").strip() or "auto"
+"""What turns texts into vectors: auto (the local model where it is installed), local, off, or the
+LiteLLM string of an embedding model."""
+
+EMBEDDING_ENCODERS = {
+    "local": "registry.search.dense.local.LocalEncoder",
+    "litellm": "chat.embedding.LiteLlmEncoder",
+}
+"""Kind of encoder → dotted path of its class, imported when it is first used."""
+
+MODELS_DIR = embedded.var_dir() / "models"
+"""Where the local model is kept in the form in which it runs."""
 
 # --- Outgoing requests -----------------------------------------------------------------------
 OUTBOUND_ALLOW = networks("OUTBOUND_ALLOW")

@@ -17,6 +17,7 @@ from registry.importing.sync.running import due_sync
 from registry.importing.upload_clearing import uploads_clear
 from registry.quality.scoring import BATCH, quality_refresh
 from registry.sandbox.client import sandbox
+from registry.search.dense.embedding import tools_embed
 from registry.selectors import artifacts_in_use
 from registry.usage.rolling import usage_roll_up
 
@@ -86,3 +87,9 @@ def score_tools() -> None:
     started = time.monotonic()
     while quality_refresh() == BATCH and time.monotonic() - started < LONGEST_SCORING:
         pass
+
+
+@shared_task(name="registry.embed_tools")
+def embed_tools() -> None:
+    """Work out the vectors of tools whose text is new or changed, where an encoder is set."""
+    tools_embed()

@@ -22,6 +22,8 @@ if WORKER and "REDIS_URL" not in os.environ:
     number = int(WORKER.removeprefix("gw")) + 1
     os.environ["REDIS_URL"] = addresses().redis_url.replace("?db=0", f"?db={number}")
 
+os.environ["OUTFITTER_EMBEDDINGS"] = "off"  # tests of search by meaning name an encoder
+
 from config.settings import *  # noqa: E402, F403
 
 PASSWORD_HASHERS = [  # people are made all the time; the second is what the running product knows

@@ -19,6 +19,10 @@ from config.embedded.secrets import Secrets, weaknesses
 from config.sealed import sealed_count, unreadable
 from registry.errors import ToolError
 from registry.sandbox.client import sandbox
+from registry.search.dense.bert import INSTALL
+from registry.search.dense.choice import OFF, chosen_encoder
+from registry.search.dense.encoder import EncoderUnavailable
+from registry.search.dense.progress import vector_progress
 
 WORKER_SECONDS = 2.0
 DEMO_MODEL = "demo/offline"
@@ -33,6 +37,7 @@ KEYS_OF_PROVIDERS = {
 }
 """LiteLLM's names of the variables, any one of which lets it reach the provider."""
 
+SEMANTIC_FIX = f"Run `{INSTALL}` for the local model, or correct OUTFITTER_EMBEDDINGS."
 START = "Start it with `make run`."
 
 
@@ -134,6 +139,27 @@ def model() -> str:
     return f"{name}."
 
 
+def semantic_search() -> str:
+    """Check how far the vectors are that search compares meaning by."""
+    try:
+        encoder = chosen_encoder()
+    except EncoderUnavailable as problem:
+        raise Trouble(f"Search goes by words alone: {problem}", SEMANTIC_FIX) from problem
+    if encoder is None:
+        why = "it is off" if settings.EMBEDDINGS == OFF else f"`{INSTALL}` adds search by meaning"
+        return f"Search goes by words alone: {why}."
+    try:
+        found = vector_progress(encoder)
+    except DatabaseError as error:
+        raise Trouble("Not known: the tables cannot be read.", START) from error
+    told = f"{found.encoder}: {found.stored:,} of {found.total:,} tools have a vector"
+    if found.refused:
+        told += f", {found.refused:,} were refused"
+    if found.waiting and found.problem:
+        raise Trouble(f"{told}; {found.waiting:,} wait. {found.problem}", SEMANTIC_FIX)
+    return f"{told}; {found.waiting:,} wait." if found.waiting else f"{told}."
+
+
 PART_CHECKS: dict[str, Callable[[], str]] = {
     "secrets": secrets,
     "postgresql": postgresql,
@@ -143,6 +169,7 @@ PART_CHECKS: dict[str, Callable[[], str]] = {
     "worker": worker,
     "sandbox": sandbox_service,
     "model": model,
+    "semantic search": semantic_search,
 }
 
 

@@ -15,6 +15,7 @@ from registry.models.health import UNWELL, Health, HealthState
 from registry.models.tool import ToolKind, Visibility
 from registry.restoring import LONGEST_RESTORE_REASON
 from registry.scopes import LONGEST_SCOPE
+from registry.search.dense import meaning
 from registry.search.lookup import Alike
 from registry.search.need import LONGEST_QUERY, MOST_QUERIES
 from registry.search.service import Hit, Mode
@@ -309,6 +310,9 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
     total = serializers.IntegerField()
     took_ms = serializers.FloatField()
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])
+    dense = serializers.ChoiceField(
+        choices=meaning.STATES, help_text="Whether likeness in meaning was used, or why not."
+    )
 
 
 class ToolWriteSerializer(serializers.Serializer[Any]):

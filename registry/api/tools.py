@@ -366,6 +366,7 @@ def _found(
         "total": answer.total,
         "took_ms": answer.took_ms,
         "mode": answer.mode.value,
+        "dense": answer.dense,
     }
 
 

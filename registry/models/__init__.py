@@ -10,6 +10,7 @@ from registry.models.proposal import Proposal
 from registry.models.retention_policy import RetentionPolicy
 from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
+from registry.models.tool_vector import ToolVector
 from registry.models.tool_version import ToolVersion
 from registry.models.upload import Upload
 from registry.models.usage import (
@@ -41,6 +42,7 @@ __all__ = [
     "Tool",
     "ToolUsage",
     "ToolUsageDay",
+    "ToolVector",
     "ToolVersion",
     "Upload",
     "UsagePending",

@@ -19,6 +19,7 @@ from registry.models.triggers import (
     SEARCHED_OF_TOOL,
     keeps_health_history,
     notify_stop,
+    queues_vector,
     stamps_search_change,
 )
 
@@ -327,6 +328,7 @@ class Tool(Fares, Stoppable):
             stamps_search_change("tool_changed", SEARCHED_OF_TOOL, also=_DOWN_ANEW),
             notify_stop("tool_stopped"),
             keeps_health_history(),
+            queues_vector(),
             *audited("tool", *GOVERNED, label="item.wire_name"),
         ]
 

@@ -25,6 +25,9 @@ STOP_CHANNEL = "outfitter_stops"
 """NOTIFY channel on which it is told that a tool or package was stopped; the payload is its id."""
 
 SEARCH_XID_HELP = "The transaction that last changed what the search reads; set by a trigger."
+VECTOR_CHANNEL = "outfitter_vectors"
+"""NOTIFY channel on which it is told of which tools vectors were stored or removed: their ids,
+separated by commas."""
 
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),
@@ -128,4 +131,45 @@ def keeps_health_history() -> pgtrigger.Trigger:
             SET due_at = least(registry_qualitydue.due_at, excluded.due_at);
             RETURN NULL;
         """,  # noqa: S608 - own names only
+    )
+
+
+EMBEDDED_COLUMNS = (
+    *("package_id", "export_name", "wire_name", "description", "category", "input_schema"),
+    *("output_schema", "ai_agent", "deleted_at"),
+)
+"""What a tool's document is made of, as far as its own row has it."""
+
+
+def queues_vector() -> pgtrigger.Trigger:
+    """Have a tool's vector worked out anew when its text changes; drop it with the tool."""
+    old, new = (", ".join(f"{row}.{name}" for name in EMBEDDED_COLUMNS) for row in ("OLD", "NEW"))
+    return pgtrigger.Trigger(
+        name="tool_vector_due",
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert | pgtrigger.Update,
+        func=f"""
+            IF TG_OP = 'UPDATE' THEN
+                IF ({old}) IS NOT DISTINCT FROM ({new}) THEN RETURN NULL; END IF;
+            END IF;
+            IF NEW.deleted_at IS NOT NULL THEN
+                DELETE FROM registry_toolvector WHERE tool_id = NEW.id;
+            ELSE
+                INSERT INTO registry_toolvector (tool_id, encoder, problem, due_at)
+                VALUES (NEW.id, '', '', clock_timestamp())
+                ON CONFLICT (tool_id) DO UPDATE
+                SET due_at = excluded.due_at, claimed_until = NULL;
+            END IF;
+            RETURN NULL;
+        """,  # noqa: S608 - own names only
+    )
+
+
+def tells_vector_gone() -> pgtrigger.Trigger:
+    """Tell every process that a tool has no vector any longer."""
+    return pgtrigger.Trigger(
+        name="vector_gone",
+        when=pgtrigger.After,
+        operation=pgtrigger.Delete,
+        func=f"PERFORM pg_notify('{VECTOR_CHANNEL}', OLD.tool_id::text); RETURN NULL;",
     )

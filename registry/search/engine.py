@@ -9,10 +9,13 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from registry.search.arrays import Array, Growing
 from registry.search.bm25 import Floats, Ints, Scheme
-from registry.search.candidates import Mask, candidates_of, first_of
+from registry.search.candidates import CANDIDATES, Mask, candidates_of, first_of
+from registry.search.dense import fusion
+from registry.search.dense.vectors import Vectors
 from registry.search.document import SearchDocument, terms_of
 from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
@@ -34,6 +37,11 @@ from registry.search.scoring import best_clause, leads, together
 from registry.search.spelling import Spelling
 from registry.search.tokens import tokenize, words_of
 from registry.search.weights import Weights
+
+Vector = NDArray[np.float32]
+
+SCANNED = 2_000
+"""Tools among which the nearest in meaning are looked for where words find few."""
 
 UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
@@ -200,11 +208,14 @@ class Engine:
         weights: Weights | None = None,
         mask: Mask | None = None,
         limit: int = 50,
+        vectors: Vectors | None = None,
+        query_vector: Vector | None = None,
     ) -> list[Ranked]:
         """Return the best tools for a need, the best first; equals in the order of their ids.
 
         `mask` says for each slot whether it may be found at all. `weights` other than the
-        index's own are applied as exactly, only slower.
+        index's own are applied as exactly, only slower. With `vectors` and the vector of the
+        need, likeness in meaning orders the candidates as well.
         """
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
@@ -214,6 +225,10 @@ class Engine:
         gains = [self._gains(reading, weights) for reading in texts[:-1]]
         gains.append(self._gains(texts[-1], weights, MOST_EARLIER))
         candidates = candidates_of(self._postings, gains[:-1], gains[-1], mask)
+        meant = None
+        if vectors is not None and query_vector is not None and said[0].terms:
+            candidates = self._with_near(candidates, mask, vectors, query_vector)
+            meant = self._likeness(candidates, vectors, query_vector)
         if not len(candidates):
             return []
         scored = [
@@ -222,7 +237,29 @@ class Engine:
         ]
         history = _history(texts[0], scored[0], scored.pop(), weights)
         forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
-        return self._fused(scored, history, gains, forms, candidates, weights, limit)
+        share = fusion.share_of(weights.dense, len(said[0].clauses))
+        return self._fused(scored, history, gains, forms, candidates, weights, limit, meant, share)
+
+    def _with_near(
+        self, candidates: Ints, mask: Mask | None, vectors: Vectors, query_vector: Vector
+    ) -> Ints:
+        """Add the nearest in meaning where few were found by words among few that there are.
+
+        Among many tools some share a word with nearly every message, and looking at all vectors
+        would take too long.
+        """
+        allowed = np.flatnonzero(self.alive if mask is None else self.alive & mask)
+        places = CANDIDATES - len(candidates)
+        if places <= 0 or len(allowed) > SCANNED:
+            return candidates
+        others = np.setdiff1d(allowed, candidates, assume_unique=True)
+        likeness = self._likeness(others, vectors, query_vector)
+        near = np.argsort(-likeness, kind="stable")[:places]  # NaN is sorted last
+        near = near[~np.isnan(likeness[near])]
+        return np.asarray(np.union1d(candidates, others[near]), np.int32)
+
+    def _likeness(self, slots: Ints, vectors: Vectors, query_vector: Vector) -> Vector:
+        return vectors.likeness([self._ids[slot] for slot in slots.tolist()], query_vector)
 
     def reasons(self, text: str, document_id: str) -> dict[str, float]:
         """Return what makes a tool relevant to a text or not, in log-odds; for explanations."""
@@ -335,16 +372,23 @@ class Engine:
         candidates: Ints,
         weights: Weights,
         limit: int,
+        meant: Vector | None,
+        share: float,
     ) -> list[Ranked]:
         """Return the first candidates in order, each with its relevance, which falls in order."""
         totals = np.array([each.total for each in scored])
         factors = np.array([weights.quality, weights.health, weights.popularity])
         lifts = 1 + self._merit.values[candidates] * factors
         lift = lifts[:, 0] * lifts[:, 1] * lifts[:, 2]
-        score = (together(totals) + history) * lift
+        score = together(totals) + history
+        if meant is not None:
+            score = fusion.fuse(score, meant, share)
+        score = score * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
         fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
+        if meant is not None and order:
+            fit = max(fit, fusion.near(float(meant[order[0]])))
         ranked = []
         for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
             told = scored[int(totals[:, place].argmax()) if len(scored) > 1 else 0]
@@ -360,6 +404,7 @@ class Engine:
                         "limitations": round(float(-told.limitations[place]), 4),
                         "history": round(float(history[place]), 4),
                         "factor": round(float(lift[place]), 4),
+                        **_told(meant, place),
                     },
                 )
             )
@@ -419,6 +464,12 @@ def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights)
 def _reliance(reading: Reading, coverage: float = 0.0) -> float:
     """Return how much a text leans on earlier ones, at the most where no coverage is told."""
     return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
+
+
+def _told(likeness: Vector | None, place: int) -> dict[str, float]:
+    if likeness is None or np.isnan(likeness[place]):
+        return {}
+    return {"dense": round(float(likeness[place]), 4)}
 
 
 def _recent(need: Need) -> str:

@@ -15,6 +15,7 @@ from registry.search.columns import (
     Masks,
     Narrowing,
 )
+from registry.search.dense.vectors import Meaning
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine, Ranked
 from registry.search.names import Names, Texts
@@ -117,6 +118,7 @@ class Replica:
         exclude: Collection[str],
         wanted: int,
         weights: Weights | None = None,
+        meant: Meaning | None = None,
     ) -> list[Candidate]:
         """Return the best of what an audience may see, the best first.
 
@@ -127,7 +129,14 @@ class Replica:
         fit = self._without(masks.fit, exclude)
 
         def ranked(mask: Mask) -> list[Candidate]:
-            found = self.engine.rank(need, mask=mask, limit=most, weights=weights)
+            found = self.engine.rank(
+                need,
+                mask=mask,
+                limit=most,
+                weights=weights,
+                vectors=None if meant is None else meant.vectors,
+                query_vector=None if meant is None else meant.query,
+            )
             return [Candidate(each, bool(fit[self.engine.slot(each.id)])) for each in found]
 
         most = max(MOST_RANKED, wanted)

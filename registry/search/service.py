@@ -16,6 +16,7 @@ from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
 from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
+from registry.search.dense import meaning
 from registry.search.index import process_index
 from registry.search.need import Need
 from registry.search.replica import UPSTREAM_REST, Candidate
@@ -87,6 +88,9 @@ class SearchAnswer:
 
     mode: Mode = Mode.WORDS
 
+    dense: str = "off"
+    """Whether likeness in meaning was used, or why not (`registry.search.dense.meaning.STATES`)."""
+
     def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
         """Return the answer without some tools, which were told of elsewhere."""
         return replace(self, hits=tuple(hit for hit in self.hits if hit.tool_id not in tool_ids))
@@ -126,10 +130,13 @@ def search(
     floor = floor if weights is None else weights.floor
     started = time.perf_counter()
     deadline = Deadline()
+    need = Need(text=query, recent=tuple(recent), queries=tuple(queries))
+    asked = meaning.ask(need)
     audience = audience_of(user)
+    meant = meaning.answer(asked)
     candidates = process_index.using(
         lambda replica: replica.rank(
-            Need(text=query, recent=tuple(recent), queries=tuple(queries)),
+            need,
             audience,
             now=timezone.now(),
             narrowing=narrowing,
@@ -137,6 +144,7 @@ def search(
             exclude=[str(tool_id) for tool_id in exclude],
             wanted=limit + SPARE,
             weights=weights,
+            meant=meant,
         ),
         deadline,
     )
@@ -147,7 +155,9 @@ def search(
         with deadline.querying():
             hits.extend(judge.hits(page))
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
-    return SearchAnswer(query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond)
+    return SearchAnswer(
+        query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state
+    )
 
 
 def audience_of(user: User) -> Audience:
@@ -241,5 +251,6 @@ def indexed() -> int:
 
 
 def reset() -> None:
-    """Drop this process's index and its change feed."""
+    """Drop this process's index, its vectors and its change feed."""
+    meaning.reset()
     process_index.reset()

@@ -115,7 +115,7 @@ class Weights:
     passage: float = 0.2
     limitations: float = 0.2
     history: float = 2.0
-    dense: float = 0.65
+    dense: float = 0.75
     quality: float = 0.05
     health: float = 0.02
     popularity: float = 0.01

@@ -36,6 +36,7 @@ def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelS
     monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted-secret-key")
     _served_model.requests.clear()
     _served_model._script.clear()
+    _served_model._embeddings.clear()
     return _served_model
 
 

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
+import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
@@ -22,6 +24,8 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 MODEL = "openai/scripted"
+EMBEDDING_MODEL = "openai/scripted-embedding"
+DIMENSIONS = 64
 PIECE = 7
 """Characters of one streamed piece; small, so that arguments come in several."""
 
@@ -57,6 +61,23 @@ class Reply:
     error: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass
+class Embedding:
+    """One answer to a request for vectors: a refusal, or vectors after a wait."""
+
+    status: int = 200
+    error: dict[str, Any] = field(default_factory=dict)
+    hold: threading.Event | None = None
+
+
+def vector_of(text: str) -> list[float]:
+    """Return a vector in which each word of a text has a place: the same words, the same vector."""
+    numbers = [0.0] * DIMENSIONS
+    for word in re.findall(r"[a-z]{3,}", text.lower()):
+        numbers[zlib.crc32(word.encode()) % DIMENSIONS] += 1.0
+    return numbers
+
+
 class ModelServer:
     """The server's script and what it was asked."""
 
@@ -64,6 +85,7 @@ class ModelServer:
         self.url = url
         self.requests: list[dict[str, Any]] = []
         self._script: deque[Reply] = deque()
+        self._embeddings: deque[Embedding] = deque()
 
     def enqueue(self, *replies: Reply | str) -> None:
         """Add answers to the script; a text is an answer in words."""
@@ -76,6 +98,10 @@ class ModelServer:
     def refuses(self, status: int, message: str = "No.", code: str = "") -> None:
         """Add a refusal in the shape of OpenAI's errors."""
         self._script.append(Reply(status=status, error={"message": message, "code": code}))
+
+    def embeds(self, *answers: Embedding) -> None:
+        """Add answers to the script of embeddings; past its end, every text has a vector."""
+        self._embeddings += answers
 
     def tools_offered(self, request: int = -1) -> list[str]:
         """Return the names of the tools that a request offered."""
@@ -90,6 +116,22 @@ class ModelServer:
         if reply.status != 200:
             return _refusal(reply.status, reply.error)
         return StreamingResponse(_lines(reply), media_type="text/event-stream")
+
+    async def embed(self, request: Request) -> Response:
+        """Answer with the vectors of texts, or as the script says."""
+        body = await request.json()
+        self.requests.append(body)
+        told = self._embeddings.popleft() if self._embeddings else Embedding()
+        if told.hold:
+            await asyncio.to_thread(told.hold.wait, 30)
+        if told.status != 200:
+            return _refusal(told.status, told.error)
+        rows = [
+            {"object": "embedding", "index": index, "embedding": vector_of(text)}
+            for index, text in enumerate(body["input"])
+        ]
+        usage = {"prompt_tokens": 3, "total_tokens": 3}
+        return JSONResponse({"object": "list", "data": rows, "model": "scripted", "usage": usage})
 
 
 def _refusal(status: int, error: dict[str, Any]) -> Response:
@@ -140,7 +182,11 @@ def _line(chunk: dict[str, Any]) -> str:
 def served() -> Iterator[ModelServer]:
     """Run the server in a thread for as long as the block lasts."""
     model = ModelServer("")
-    app = Starlette(routes=[Route("/v1/chat/completions", model.answer, methods=["POST"])])
+    routes = [
+        Route("/v1/chat/completions", model.answer, methods=["POST"]),
+        Route("/v1/embeddings", model.embed, methods=["POST"]),
+    ]
+    app = Starlette(routes=routes)
     config = uvicorn.Config(app, "127.0.0.1", 0, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     listening = config.bind_socket()

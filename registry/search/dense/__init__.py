@@ -1,0 +1,1 @@
+"""Vectors of tools and queries: what says the same in other words lies near."""
