@@ -9,6 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from registry.search.dense.encoder import Encoder
+from registry.search.dense.texts import asked, text_of
+from registry.search.dense.vectors import Vectors, packed
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine
 from registry.search.evaluation import DEPTH, Judged
@@ -58,6 +61,43 @@ def engine_ranking(engine: Engine) -> Ranking:
         return [item.id for item in ranked], sum(item.score >= floor for item in ranked)
 
     return rank
+
+
+def hybrid_trial(
+    tools: Sequence[SearchDocument],
+    queries: Iterable[LabelledQuery],
+    encoder: Encoder,
+    weights: Weights | None = None,
+    *,
+    told: Told = lambda: None,
+    encoded: Told = lambda: None,
+) -> Trial:
+    """Rank by the engine with likeness in meaning; `encoded` is called after each tool.
+
+    The vector of a query is worked out in its time, and waited for however long that takes. The
+    time to build counts the vectors of the tools. Raises EncoderUnavailable.
+    """
+    started = time.perf_counter()
+    engine = Engine.build(tools, weights)
+    rows = []
+    for tool in tools:
+        rows.append((tool.id, packed(encoder.encode([text_of(tool)])[0])))
+        encoded()
+    vectors = Vectors(encoder.dimensions)
+    vectors.put(rows)
+    build_ms = _since(started)
+    floor = engine.weights.floor
+
+    def rank(query: LabelledQuery) -> tuple[Sequence[str], int]:
+        said = asked(query.need)
+        vector = None
+        if said is not None:
+            rows = encoder.encode(said.texts)
+            vector = said.vector(dict(zip(said.texts, rows, strict=True)))
+        ranked = engine.rank(query.need, limit=DEPTH, vectors=vectors, query_vector=vector)
+        return [item.id for item in ranked], sum(item.score >= floor for item in ranked)
+
+    return Trial(name="hybrid", build_ms=build_ms, judged=judged_by(rank, queries, told=told))
 
 
 def okapi_trial(

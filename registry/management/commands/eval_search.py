@@ -11,10 +11,12 @@ from rich.progress import Progress
 from rich.table import Table
 
 from config.lib.errors import InvalidInput
+from registry.search.dense.choice import chosen_encoder
+from registry.search.dense.encoder import Encoder, EncoderUnavailable
 from registry.search.document import SearchDocument
 from registry.search.evaluation import Summary, by_kind, summary
 from registry.search.labelled import LabelledQuery, read_queries, read_tools
-from registry.search.trials import Told, Trial, okapi_trial, own_trial
+from registry.search.trials import Told, Trial, hybrid_trial, okapi_trial, own_trial
 from registry.search.weights import Weights
 
 COLUMNS = (
@@ -63,6 +65,9 @@ class Command(BaseCommand):
         )
         parser.add_argument("--by-kind", action="store_true", help="tell each kind of query apart")
         parser.add_argument(
+            "--no-hybrid", action="store_true", help="leave likeness in meaning out; it is slow"
+        )
+        parser.add_argument(
             "--no-baseline", action="store_true", help="leave rank-bm25 out; it is slow"
         )
 
@@ -74,7 +79,7 @@ class Command(BaseCommand):
             weights = weights_from(options["weights"])
         except InvalidInput as error:
             raise CommandError(f"{error.message} {error.hint}") from None
-        trials = self._trials(tools, queries, weights, baseline=not options["no_baseline"])
+        trials = self._trials(tools, queries, weights, options)
         if options["json"]:
             document = told(tools, queries, weights, trials)
             self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
@@ -88,20 +93,37 @@ class Command(BaseCommand):
         tools: Sequence[SearchDocument],
         queries: Sequence[LabelledQuery],
         weights: Weights,
-        *,
-        baseline: bool,
+        options: dict[str, Any],
     ) -> list[Trial]:
         console = Console(file=cast(IO[str], self.stderr))
         with Progress(console=console, transient=True) as bar:
 
-            def step(name: str) -> Told:
-                task = bar.add_task(name, total=len(queries))
+            def step(name: str, total: int = len(queries)) -> Told:
+                task = bar.add_task(name, total=total)
                 return lambda: bar.advance(task)
 
             trials = [own_trial(tools, queries, weights, told=step("Ranking"))]
-            if baseline:
+            encoder = None if options["no_hybrid"] else self._encoder()
+            if encoder is not None:
+                encoded = step("Working out vectors", len(tools))
+                told = step("Ranking by meaning, too")
+                trials.append(
+                    hybrid_trial(tools, queries, encoder, weights, told=told, encoded=encoded)
+                )
+            if not options["no_baseline"]:
                 trials.append(okapi_trial(tools, queries, told=step("rank-bm25")))
         return trials
+
+    def _encoder(self) -> Encoder | None:
+        """Return the encoder that is set; without one only words are ranked by."""
+        try:
+            encoder = chosen_encoder()
+            if encoder is not None:
+                encoder.encode(["a first text loads the model"])
+        except EncoderUnavailable as problem:
+            self.stderr.write(f"Without likeness in meaning: {problem}")
+            return None
+        return encoder
 
     def _tell(
         self,

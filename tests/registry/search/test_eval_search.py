@@ -9,9 +9,12 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 
+from registry.management.commands import eval_search
+from registry.search.dense.encoder import EncoderUnavailable
 from registry.search.evaluation import by_kind, summary
 from registry.search.labelled import read_queries, read_tools
 from registry.search.trials import Trial, okapi_trial, own_trial
@@ -56,7 +59,7 @@ def small(tmp_path: Path) -> list[str]:
 
 
 def answer(capsys: Any, *arguments: str) -> Any:
-    call_command("eval_search", *arguments, "--json")
+    call_command("eval_search", "--no-hybrid", *arguments, "--json")
     return json.loads(capsys.readouterr().out)
 
 
@@ -75,7 +78,7 @@ def test_the_json_has_every_measure_of_both_rankings(small: list[str], capsys: A
 
 
 def test_the_table_names_the_measures(small: list[str], capsys: Any) -> None:
-    call_command("eval_search", *small, "--by-kind")
+    call_command("eval_search", *small, "--by-kind", "--no-hybrid")
     out = capsys.readouterr().out
     assert "3 tools, 1 queries with an answer, 1 without" in out
     for word in ("nDCG@5", "recall@10", "MRR@10", "p95 ms", "rank-bm25", "small_talk"):
@@ -83,7 +86,7 @@ def test_the_table_names_the_measures(small: list[str], capsys: Any) -> None:
 
 
 def test_the_table_can_be_taken_into_a_document(small: list[str], capsys: Any) -> None:
-    call_command("eval_search", *small, "--markdown", "--no-baseline")
+    call_command("eval_search", *small, "--markdown", "--no-baseline", "--no-hybrid")
     out = capsys.readouterr().out
     rows = [[cell.strip() for cell in line.split("|")] for line in out.splitlines()]
     assert ["", "ranking", "nDCG@5"] in [row[:3] for row in rows]
@@ -98,6 +101,41 @@ def test_other_weights_are_tried_on_request(small: list[str], tmp_path: Path, ca
     assert told["weights"]["floor"] == 1.0
     assert told["rankings"]["outfitter"]["recall@5_above_floor"] == 0.0
     assert told["rankings"]["outfitter"]["recall@5"] == 1.0
+
+
+class Meaning:
+    """An encoder for which dice and chance mean the same, and nothing else means anything."""
+
+    name, dimensions = "fake", 2
+
+    def encode(self, texts: Any) -> Any:
+        """Return one of two directions."""
+        likely = [any(word in text.lower() for word in ("dice", "luck")) for text in texts]
+        return np.array([[1, 0] if each else [0, 1] for each in likely], dtype=np.float32)
+
+
+def test_likeness_in_meaning_is_a_ranking_of_its_own(
+    small: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    Path(small[3]).write_text('{"id": "1", "query": "try my luck", "relevant": ["c"]}')
+    monkeypatch.setattr(eval_search, "chosen_encoder", Meaning)
+    call_command("eval_search", *small, "--json")
+    told = json.loads(capsys.readouterr().out)["rankings"]
+    assert list(told) == ["outfitter", "hybrid", "rank-bm25"]
+    assert (told["outfitter"]["nDCG@5"], told["hybrid"]["nDCG@5"]) == (0.0, 1.0)
+
+
+def test_an_encoder_that_is_away_is_told_and_words_are_ranked_by(
+    small: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    def away() -> None:
+        raise EncoderUnavailable("make semantic installs it.")
+
+    monkeypatch.setattr(eval_search, "chosen_encoder", away)
+    call_command("eval_search", *small, "--json")
+    out, err = capsys.readouterr()
+    assert "Without likeness in meaning: make semantic installs it." in err
+    assert "hybrid" not in json.loads(out)["rankings"]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +171,11 @@ def test_it_runs_with_nothing_else_running_and_says_so_by_its_exit_status(
     environment = {"PATH": "/usr/bin:/bin", "OUTFITTER_VAR": str(tmp_path / "var")}
     command = [sys.executable, str(root / "manage.py"), "eval_search"]
     run = subprocess.run(
-        [*command, *small, "--json"], env=environment, capture_output=True, text=True, check=False
+        [*command, *small, "--json", "--no-hybrid"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode == 0, run.stderr
     assert json.loads(run.stdout)["rankings"]["outfitter"]["nDCG@5"] == 1.0
