@@ -8,6 +8,11 @@ or empty when more than one tool may have changed."""
 
 STOP_CHANNEL = "outfitter_stops"
 """NOTIFY channel on which it is told that a tool or package was stopped; the payload is its id."""
+
+WEIGHTS_CHANNEL = "outfitter_weights"
+"""NOTIFY channel on which it is told that governors saved search weights; the payload is their
+version."""
+
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),
     *("error_code", "decision", "duration_ms", "cost"),
