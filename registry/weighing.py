@@ -47,8 +47,11 @@ def weights_restore(user: User, version: int, reason: str, *, based_on: int) -> 
 def checked_weights(values: Mapping[str, object]) -> Weights:
     """Return weights, or raise InvalidInput that names each that is missing, unknown or out of
     its bounds."""
-    problems = [_problem(name, f"is missing; it is {BOUNDS[name][0]:g} to {BOUNDS[name][1]:g}")
-                for name in BOUNDS if name not in values]
+    problems = [
+        _problem(name, f"is missing; it is {BOUNDS[name][0]:g} to {BOUNDS[name][1]:g}")
+        for name in BOUNDS
+        if name not in values
+    ]
     for name, value in values.items():
         try:
             Weights.of({**Weights().as_dict(), name: value})
