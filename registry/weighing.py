@@ -48,18 +48,22 @@ def checked_weights(values: Mapping[str, object]) -> Weights:
     """Return weights, or raise InvalidInput that names each that is missing, unknown or out of
     its bounds."""
     problems = [
-        _problem(name, f"is missing; it is {BOUNDS[name][0]:g} to {BOUNDS[name][1]:g}")
-        for name in BOUNDS
+        _problem(name, f"is missing; it is from {bound.least:g} to {bound.most:g}")
+        for name, bound in BOUNDS.items()
         if name not in values
     ]
+    own = Weights().as_dict()
     for name, value in values.items():
         try:
-            Weights.of({**Weights().as_dict(), name: value})
+            Weights.of({**own, name: value})
         except ValueError as error:
             problems.append(_problem(name, str(error)))
     if problems:
         raise InvalidInput("These are no weights.", "Correct the named ones.", problems=problems)
-    return Weights.of(values)
+    try:
+        return Weights.of(values)
+    except ValueError as error:  # each can be, but not all of them together
+        raise InvalidInput(str(error), "Raise one of them.") from error
 
 
 def _problem(name: str, message: str) -> JsonObject:

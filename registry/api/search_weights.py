@@ -11,7 +11,6 @@ from registry.search.weights import BOUNDS
 from registry.weighing import weights_restore, weights_save
 
 READ_WRITE = {"GET": "tools:read", "PUT": "tools:write", "POST": "tools:write"}
-BOUND = ("least", "most", "step", "label", "help")
 
 
 class SearchWeightsView(APIView):
@@ -22,10 +21,7 @@ class SearchWeightsView(APIView):
     @extend_schema(operation_id="search_weights_retrieve", responses=shapes.WeightsSerializer)
     def get(self, request: SignedInApiRequest) -> Response:
         """Show the weights in force, and what each may be."""
-        bounds = [
-            dict(zip(("name", *BOUND), (name, *bound), strict=True))
-            for name, bound in BOUNDS.items()
-        ]
+        bounds = [{"name": name, **bound._asdict()} for name, bound in BOUNDS.items()]
         told = shapes.DecidedSerializer(weights_now()).data
         return Response({**told, "bounds": shapes.BoundSerializer(bounds, many=True).data})
 
@@ -51,7 +47,7 @@ class SearchWeightsHistoryView(APIView):
     )
     def get(self, request: SignedInApiRequest) -> Response:
         """List the decisions, the newest first, and what the product brings at the end."""
-        return Response(shapes.DecidedSerializer(weights_history(), many=True).data)
+        return Response([shapes.DecidedSerializer(each).data for each in weights_history()])
 
 
 class SearchWeightsRestoreView(APIView):

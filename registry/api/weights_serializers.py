@@ -25,11 +25,12 @@ class BoundSerializer(serializers.Serializer[Any]):
     """What a weight may be, and what it does."""
 
     name = serializers.CharField()
+    group = serializers.CharField()
+    label = serializers.CharField()  # type: ignore[assignment] # the base has a label, too
+    help = serializers.CharField()
     least = serializers.FloatField()
     most = serializers.FloatField()
     step = serializers.FloatField()
-    label = serializers.CharField()
-    help = serializers.CharField()
 
 
 class WeightsSerializer(DecidedSerializer):

@@ -9,13 +9,15 @@ from django.db import models
 from registry.models.audit_triggers import audited, never_emptied
 from registry.models.stoppable import LONGEST_REASON
 from registry.models.triggers import WEIGHTS_CHANNEL, append_only
-from registry.search.weights import BOUNDS
+from registry.search.weights import BOUNDS, Bound
 
 
-def _complete_and_in_bounds(bounds: Mapping[str, tuple[float, float]]) -> str:
+def _complete_and_in_bounds(bounds: Mapping[str, Bound]) -> str:
     """Return the body of a trigger that refuses values which are no weights of this release."""
     names = ", ".join(f"'{name}'" for name in bounds)
-    rows = ", ".join(f"('{name}', {least!r}, {most!r})" for name, (least, most) in bounds.items())
+    rows = ", ".join(
+        f"('{name}', {bound.least!r}, {bound.most!r})" for name, bound in bounds.items()
+    )
     return f"""
         wrong := (SELECT string_agg(key, ', ') FROM jsonb_object_keys(NEW."values") AS key
                   WHERE key NOT IN ({names}));
@@ -73,9 +75,7 @@ class SearchWeights(models.Model):
                 when=pgtrigger.Before,
                 operation=pgtrigger.Insert,
                 declare=[("wrong", "text")],
-                func=_complete_and_in_bounds(
-                    {name: (float(bound[0]), float(bound[1])) for name, bound in BOUNDS.items()}
-                ),
+                func=_complete_and_in_bounds(BOUNDS),
             ),
             append_only("search_weights_append_only"),
             never_emptied("search_weights_truncate"),

@@ -23,7 +23,7 @@ from registry.search.in_force import (
     weights_now,
     weights_version,
 )
-from registry.search.weights import BOUNDS, Weights
+from registry.search.weights import BOUNDS, FIELDS, Weights
 from registry.weighing import weights_restore, weights_save
 from tests import factories
 from tests.live import eventually
@@ -112,6 +112,12 @@ def test_a_weight_that_cannot_be_is_named(
         weights_save(governor, {**others(), **values}, "try", based_on=0)
     [problem] = refused.value.extra["problems"]
     assert problem["path"] == path and message in f"{values} {problem['message']}"
+
+
+def test_weights_that_leave_no_text_to_rank_by_are_refused(governor: User) -> None:
+    values = {**others(), **dict.fromkeys(FIELDS, 0.0)}
+    with pytest.raises(InvalidInput, match="At least one text"):
+        weights_save(governor, values, "try", based_on=0)
 
 
 def test_a_weight_that_is_missing_is_named(governor: User) -> None:
