@@ -1,201 +1,195 @@
-"""Rank documents by BM25 Okapi, with documents that come and go.
+"""Score documents by BM25 Okapi, with documents that come and go and fields whose weights move.
 
 With `idf="okapi"` the scores are those of `rank_bm25.BM25Okapi` (Trotman et al., "Improvements to
 BM25 and Language Models Examined"): raw inverse document frequency, with terms that more than half
-of the documents hold raised to `epsilon` times the average. Only counts are stored; everything
-that an update would change for all documents (IDF, average length) is computed when a query asks.
+of the documents hold raised to `epsilon` times the average. Only counts are stored, each field's
+apart; all that an update would change for every document (IDF, average length), and all that a
+weight changes, is computed when a query asks.
 """
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 Idf = Literal["okapi", "lucene"]
-Terms = Iterable[str] | Mapping[str, float]
-"""Terms in order with repeats, or terms with their weights."""
+Floats = NDArray[np.float64]
+Slots = NDArray[np.int32]
 
-UNKNOWN_TERM_SHARE = 0.35
-"""How much a query term that no document holds weighs against relevance, beside a term that one
-document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
-
-
-class Hit(NamedTuple):
-    """One found document: its score, and its relevance in 0–1 (see `Index.relevance`)."""
-
-    id: str
-    score: float
-    relevance: float
+MOST_COUNTED = 255
+"""How often a word of a field counts at the most; more is a list or an attack."""
 
 
-class _Postings(NamedTuple):
-    slots: NDArray[np.intp]
-    frequencies: NDArray[np.float64]
-
-
-class Index:
-    """An in-memory BM25 index over weighted terms.
+@dataclass(frozen=True)
+class Scheme:
+    """How counts become scores: the weight of each field, and BM25's parameters.
 
     `idf="lucene"` weighs a term by log(1 + (N - n + .5) / (n + .5)), which is always positive.
     `idf="okapi"` weighs as rank-bm25 does; there a term that half of the documents hold weighs
-    nothing, so a registry of two tools finds none. Not safe for concurrent use with writes.
+    nothing, so a registry of two tools finds none.
     """
 
-    def __init__(
-        self, *, k1: float = 1.5, b: float = 0.75, epsilon: float = 0.25, idf: Idf = "lucene"
-    ) -> None:
-        self.k1, self.b, self.epsilon, self.idf = k1, b, epsilon, idf
-        self._slots: dict[str, int] = {}
-        self._free: list[int] = []
-        self._ids: list[str] = []
-        self._lengths: NDArray[np.float64] = np.zeros(16)
-        self._documents: dict[str, dict[str, float]] = {}
-        self._postings: dict[str, dict[int, float]] = {}
-        self._arrays: dict[str, _Postings] = {}
-        self._total_length = 0.0
-        self._idf_floor: float | None = None
+    fields: tuple[float, ...]
+    k1: float = 1.5
+    b: float = 0.75
+    epsilon: float = 0.25
+    idf: Idf = "lucene"
+
+
+class Gains(NamedTuple):
+    """What one term of a query adds to the score of each document that holds it.
+
+    `slots` are of documents that may be gone by now.
+    """
+
+    term: str
+    slots: Slots
+    gains: Floats
+
+
+class _Cached(NamedTuple):
+    average: float
+    slots: Slots
+    gains: Floats
+
+
+class Postings:
+    """Which document holds which term how often in which field.
+
+    Documents are known by slots, small integers that are given once and never again.
+    Not safe for concurrent use with writes.
+    """
+
+    def __init__(self, scheme: Scheme) -> None:
+        self.scheme = scheme
+        self._width = len(scheme.fields)
+        self._vocabulary: dict[str, int] = {}
+        self._added: list[dict[int, bytes]] = []
+        self._alive: NDArray[np.bool_] = np.zeros(16, dtype=np.bool_)
+        self._counts: NDArray[np.int32] = np.zeros((16, self._width), dtype=np.int32)
+        self._terms: list[tuple[int, ...]] = []
+        self._sums = np.zeros(self._width, dtype=np.int64)
+        self._living = 0
+        self._cache: dict[int, _Cached] = {}
 
     def __len__(self) -> int:
-        return len(self._documents)
+        return self._living
 
-    def __contains__(self, document_id: object) -> bool:
-        return document_id in self._documents
+    @property
+    def size(self) -> int:
+        """Return how many slots were given, those of documents that are gone included."""
+        return len(self._terms)
 
-    def put(self, document_id: str, terms: Terms) -> None:
-        """Add a document, or replace it."""
-        self.remove(document_id)
-        weights = _weights(terms)
-        slot = self._take_slot(document_id)
-        length = math.fsum(weights.values())
-        self._slots[document_id] = slot
-        self._documents[document_id] = weights
-        self._lengths[slot] = length
-        self._total_length += length
-        for term, weight in weights.items():
-            self._postings.setdefault(term, {})[slot] = weight
-            self._arrays.pop(term, None)
-        self._idf_floor = None
+    @property
+    def alive(self) -> NDArray[np.bool_]:
+        """Return, for each slot, whether its document is there."""
+        return self._alive[: self.size]
 
-    def remove(self, document_id: str) -> None:
-        """Take a document out; do nothing when it is not in the index."""
-        weights = self._documents.pop(document_id, None)
-        if weights is None:
-            return
-        slot = self._slots.pop(document_id)
-        self._free.append(slot)
-        self._total_length -= float(self._lengths[slot])
-        self._lengths[slot] = 0.0
-        for term in weights:
-            holders = self._postings[term]
-            del holders[slot]
-            self._arrays.pop(term, None)
-            if not holders:
-                del self._postings[term]
-        self._idf_floor = None
+    def add(self, texts: Sequence[Sequence[str]]) -> int:
+        """Add a document by the terms of each of its fields; return its slot."""
+        slot = self.size
+        if slot >= len(self._alive):
+            self._alive = np.concatenate([self._alive, np.zeros_like(self._alive)])
+            self._counts = np.concatenate([self._counts, np.zeros_like(self._counts)])
+        counts: dict[int, bytearray] = {}
+        for column, terms in enumerate(texts):
+            self._counts[slot, column] = len(terms)
+            for term, count in Counter(terms).items():
+                number = self._vocabulary.setdefault(term, len(self._vocabulary))
+                held = counts.setdefault(number, bytearray(self._width))
+                held[column] = min(count, MOST_COUNTED)
+        while len(self._added) < len(self._vocabulary):
+            self._added.append({})
+        for number, held in counts.items():
+            self._added[number][slot] = bytes(held)
+            self._cache.pop(number, None)
+        self._terms.append(tuple(counts))
+        self._alive[slot] = True
+        self._sums += self._counts[slot]
+        self._living += 1
+        return slot
 
-    def scores(self, query: Terms) -> dict[str, float]:
-        """Return the score of each document that shares a term with the query."""
-        scores, touched = self._score(_weights(query))
-        return {self._ids[slot]: float(scores[slot]) for slot in np.flatnonzero(touched)}
+    def drop(self, slot: int) -> None:
+        """Take a document out."""
+        for number in self._terms[slot]:
+            del self._added[number][slot]
+            self._cache.pop(number, None)
+        self._terms[slot] = ()
+        self._alive[slot] = False
+        self._sums -= self._counts[slot]
+        self._living -= 1
 
-    def search(self, query: Terms, *, limit: int) -> list[Hit]:
-        """Return the best `limit` documents with a positive score, the best first.
-
-        Equal scores are ordered by id, so that the same query gives the same answer everywhere.
-        """
-        weights = _weights(query)
-        scores, _ = self._score(weights)
-        found = np.flatnonzero(scores > 0)
-        if len(found) > limit > 0:
-            threshold = np.partition(scores[found], -limit)[-limit]
-            found = found[scores[found] >= threshold]
-        ideal = self._ideal(weights)
-        ranked = sorted((-float(scores[slot]), self._ids[slot]) for slot in found)[:limit]
-        return [Hit(name, -score, _share(-score, ideal)) for score, name in ranked]
-
-    def relevance(self, query: Terms, score: float) -> float:
-        """Return a score in relation to what a plainly fitting document would have, in 0–1.
-
-        That document is of average length and says every term of the query once; it would get
-        .76. A BM25 score alone is no scale: it grows with the query and with the registry. Here a
-        message about something else stays low, because most of its terms are found nowhere.
-        """
-        return _share(score, self._ideal(_weights(query)))
-
-    def _ideal(self, query: Mapping[str, float]) -> float:
-        unknown = UNKNOWN_TERM_SHARE * self._raw_idf(1) if self._documents else 0.0
-        return math.fsum(
-            weight * (self._term_idf(term) if term in self._postings else unknown)
-            for term, weight in query.items()
-        )
-
-    def _score(self, query: Mapping[str, float]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the scores by slot, and which slots share a term with the query."""
-        scores = np.zeros(len(self._ids))
-        touched = np.zeros(len(self._ids), dtype=np.bool_)
-        if not self._total_length:
-            return scores, touched
-        average = self._total_length / len(self._documents)
+    def gains(self, query: Mapping[str, float], scheme: Scheme | None = None) -> list[Gains]:
+        """Return what each known term of a query adds, in the order of the query."""
+        scheme = scheme or self.scheme
+        found = []
         for term, weight in query.items():
-            if term not in self._postings:
+            number = self._vocabulary.get(term)
+            if number is None or not self._added[number]:
                 continue
-            slots, frequencies = self._array(term)
-            norm = self.k1 * (1 - self.b + self.b * self._lengths[slots] / average)
-            gain = frequencies * (self.k1 + 1) / (frequencies + norm)
-            scores[slots] += weight * self._term_idf(term) * gain
-            touched[slots] = True
-        return scores, touched
-
-    def _array(self, term: str) -> _Postings:
-        found = self._arrays.get(term)
-        if found is None:
-            holders = self._postings[term]
-            found = _Postings(
-                np.fromiter(holders, dtype=np.intp, count=len(holders)),
-                np.fromiter(holders.values(), dtype=np.float64, count=len(holders)),
-            )
-            self._arrays[term] = found
+            slots, gains = self._gains(number, scheme)
+            found.append(Gains(term, slots, gains * (weight * self._term_idf(number, scheme))))
         return found
 
-    def _raw_idf(self, holders: int) -> float:
-        absent = len(self._documents) - holders + 0.5
-        if self.idf == "lucene":
+    def scores(self, gains: Iterable[Gains]) -> Floats:
+        """Return the sum of gains for each slot."""
+        total = np.zeros(self.size)
+        for _, slots, values in gains:
+            total[slots] += values
+        return total
+
+    def idf(self, term: str, scheme: Scheme | None = None) -> float | None:
+        """Return how much a term tells, None where no document holds it."""
+        number = self._vocabulary.get(term)
+        if number is None or not self._added[number]:
+            return None
+        return self._term_idf(number, scheme or self.scheme)
+
+    def rarest_idf(self, scheme: Scheme | None = None) -> float:
+        """Return how much a term tells that one document holds; 0 where there is none."""
+        return self._raw_idf(1, scheme or self.scheme) if self._living else 0.0
+
+    def _gains(self, number: int, scheme: Scheme) -> tuple[Slots, Floats]:
+        weights = np.array(scheme.fields)
+        average = float(self._sums @ weights) / self._living
+        is_own = scheme == self.scheme
+        cached = self._cache.get(number) if is_own else None
+        if cached is not None and cached.average == average:
+            return cached.slots, cached.gains
+        holders = self._added[number]
+        slots = np.fromiter(holders, dtype=np.int32, count=len(holders))
+        held = np.frombuffer(b"".join(holders.values()), dtype=np.uint8)
+        frequencies = held.reshape(-1, self._width) @ weights
+        lengths = self._counts[slots] @ weights
+        norm = scheme.k1 * (1 - scheme.b + scheme.b * lengths / average) if average else 1.0
+        values = frequencies * (scheme.k1 + 1) / (frequencies + norm)
+        if is_own:
+            self._cache[number] = _Cached(average, slots, values)
+        return slots, values
+
+    def _raw_idf(self, holders: int, scheme: Scheme) -> float:
+        absent = self._living - holders + 0.5
+        if scheme.idf == "lucene":
             return math.log1p(absent / (holders + 0.5))
         return math.log(absent) - math.log(holders + 0.5)
 
-    def _term_idf(self, term: str) -> float:
-        idf = self._raw_idf(len(self._postings[term]))
-        return idf if idf >= 0 else self._floor()
+    def _term_idf(self, number: int, scheme: Scheme) -> float:
+        idf = self._raw_idf(len(self._added[number]), scheme)
+        return idf if idf >= 0 else self._least_idf(scheme)
 
-    def _floor(self) -> float:
+    def _least_idf(self, scheme: Scheme) -> float:
         """Return what replaces a negative IDF; grouped by frequency, since few values differ."""
-        if self._idf_floor is None:
-            groups = Counter(len(holders) for holders in self._postings.values())
-            total = math.fsum(self._raw_idf(holders) * n for holders, n in groups.items())
-            self._idf_floor = self.epsilon * total / len(self._postings)
-        return self._idf_floor
+        groups = Counter(len(holders) for holders in self._added if holders)
+        total = math.fsum(self._raw_idf(holders, scheme) * n for holders, n in groups.items())
+        return scheme.epsilon * total / sum(groups.values())
 
-    def _take_slot(self, document_id: str) -> int:
-        if self._free:
-            slot = self._free.pop()
-            self._ids[slot] = document_id
-            return slot
-        slot = len(self._ids)
-        self._ids.append(document_id)
-        if slot >= len(self._lengths):
-            self._lengths = np.concatenate([self._lengths, np.zeros(len(self._lengths))])
-        return slot
-
-
-def _weights(terms: Terms) -> dict[str, float]:
-    if isinstance(terms, Mapping):
-        return {term: float(weight) for term, weight in terms.items() if weight > 0}
-    return {term: float(count) for term, count in Counter(terms).items()}
-
-
-def _share(score: float, ideal: float) -> float:
-    """Return the score's relation to the ideal one, bent into 0–1; the order stays as it is."""
-    return math.tanh(score / ideal) if score > 0 and ideal > 0 else 0.0
+    def held_by(self, slot: int) -> Iterator[tuple[str, bytes]]:
+        """Yield the terms of a document with their count in each field; slow, for explanations."""
+        wanted = set(self._terms[slot])
+        for term, number in self._vocabulary.items():
+            if number in wanted:
+                yield term, self._added[number][slot]

@@ -7,6 +7,7 @@ from django.db.models import Q, QuerySet
 
 from config.lib.types import JsonSchema
 from registry.models import Tool
+from registry.models.health import HealthState
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
 from registry.search.document import SearchDocument
@@ -49,6 +50,7 @@ def _only_for(tool: Tool) -> frozenset[int]:
 def document_of(tool: Tool) -> SearchDocument:
     """Return what the index keeps of one tool."""
     package = tool.package
+    guidance = tool.ai_agent or {}
     return SearchDocument(
         id=str(tool.pk),
         name=tool.export_name or tool.wire_name,
@@ -57,28 +59,40 @@ def document_of(tool: Tool) -> SearchDocument:
         category=tool.category,
         package=package.name if package and package.ecosystem != "builtin" else "",
         package_description=package.description if package else "",
-        parameters=tuple(_parameter_texts(tool.input_schema)),
-        ai_agent=tuple(_guidance_texts(tool.ai_agent or {})),
+        parameters=tuple(_properties(tool.input_schema)),
+        parameter_descriptions=tuple(_descriptions(tool.input_schema)),
+        returns=_returns(tool.output_schema or {}),
+        use_case=_text(guidance, "useCase"),
+        limitations=_text(guidance, "limitations"),
+        examples=tuple(_examples(guidance)),
         quality=float(tool.quality),
+        health=float(tool.health_state == HealthState.HEALTHY),
         downloads=(package.downloads or 0) if package else 0,
         only_for=_only_for(tool),
     )
 
 
-def _parameter_texts(schema: JsonSchema) -> Iterator[str]:
+def _properties(schema: JsonSchema) -> JsonSchema:
     properties = schema.get("properties")
-    if not isinstance(properties, dict):
-        return
-    for name, item in properties.items():
-        yield name
-        if isinstance(item, dict) and isinstance(item.get("description"), str):
-            yield item["description"]
+    return properties if isinstance(properties, dict) else {}
 
 
-def _guidance_texts(guidance: JsonSchema) -> Iterator[str]:
-    """Yield the use case and the examples; limitations would find a tool by what it cannot do."""
-    if isinstance(use_case := guidance.get("useCase"), str):
-        yield use_case
+def _descriptions(schema: JsonSchema) -> Iterator[str]:
+    items = _properties(schema).values()
+    yield from (_text(item, "description") for item in items if isinstance(item, dict))
+
+
+def _returns(schema: JsonSchema) -> str:
+    """Return what a tool says that it answers with: its own words and the names of its fields."""
+    return " ".join([_text(schema, "description"), *_properties(schema), *_descriptions(schema)])
+
+
+def _examples(guidance: JsonSchema) -> Iterator[str]:
     examples = guidance.get("examples")
     if isinstance(examples, list):
         yield from (example for example in examples if isinstance(example, str))
+
+
+def _text(values: JsonSchema, name: str) -> str:
+    text = values.get(name)
+    return text if isinstance(text, str) else ""

@@ -1,6 +1,5 @@
 """Find the tools that fit a message: one index per process, kept fresh by NOTIFY."""
 
-import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from queue import Empty, SimpleQueue
 from threading import Lock
 from uuid import UUID
 
+import numpy as np
 from django.contrib.auth.models import User
 from django.utils import timezone
 
@@ -17,23 +17,17 @@ from registry.deprecated import deprecation_notice, is_retired
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
 from registry.models.triggers import CHANGE_CHANNEL
-from registry.search.bm25 import Index
 from registry.search.catalogue import searchable, searchable_after
 from registry.search.deadline import Deadline
-from registry.search.document import SearchDocument, weighted_terms
-from registry.search.tokens import query_terms
+from registry.search.document import SearchDocument
+from registry.search.engine import Engine
+from registry.search.need import Need
+from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
 
-FLOOR = 0.2
+FLOOR = Weights().floor
 """Relevance below which a tool is not injected; calibrated in tests/registry/search."""
-
-HISTORY_SHARE = 0.1
-"""What recent messages add: a tenth of their own relevance (measured in ../shared/search.md)."""
-
-QUALITY_WEIGHT = 0.05
-DOWNLOADS_WEIGHT = 0.01
-"""The seed's boosts, as small factors: they order equals and never lift what does not fit."""
 
 UPSTREAM_REST = timedelta(minutes=10)
 """For how long a tool is not offered after the service behind it did not answer."""
@@ -45,9 +39,6 @@ PAGE = 500
 """Tools that are read at once; between two pages the time is looked at."""
 
 BEYOND_LIMIT = "enough tools found already"
-
-LONGEST_QUERY = 20_000
-"""Characters of a message that are read; the need stands at its start or is not in words."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +77,7 @@ class SearchAnswer:
 class _Reading:
     """A new index that is being read from the database, as far as it has come."""
 
-    index: Index = field(default_factory=Index)
+    index: Engine = field(default_factory=Engine)
     documents: dict[str, SearchDocument] = field(default_factory=dict)
     last: UUID | None = None
 
@@ -97,7 +88,7 @@ class SearchIndex:
     def __init__(self) -> None:
         self._lock = Lock()
         self._reading: _Reading | None = None
-        self._index = Index()
+        self._index = Engine()
         self._documents: dict[str, SearchDocument] = {}
         self._changes: SimpleQueue[str] = SimpleQueue()
         self._follower: Follower | None = None
@@ -114,17 +105,13 @@ class SearchIndex:
         """
         with deadline.holding(self._lock):
             self._refresh(deadline)
-            text = self._relevance(query)
+            mask = np.zeros(self._index.size, dtype=np.bool_)
+            found = (item for item in self._documents.values() if item.is_for(person))
+            mask[[self._index.slot(item.id) for item in found]] = True
+            need = Need(text=query, recent=tuple(recent))
+            ranked = self._index.rank(need, mask=mask, limit=CANDIDATES)
             deadline.check()
-            history = self._relevance(" ".join(recent)) if recent else {}
-            deadline.check()
-            parts = {
-                name: self._parts(self._documents[name], share, history.get(name, 0.0))
-                for name, share in text.items()
-                if self._documents[name].is_for(person)
-            }
-        ranked = sorted(parts.items(), key=lambda item: (-item[1]["score"], item[0]))
-        return [(UUID(name), values) for name, values in ranked[:CANDIDATES]]
+        return [(UUID(hit.id), {"score": hit.score, **hit.parts}) for hit in ranked]
 
     def reset(self) -> None:
         """Forget everything and let go of the connection; the next search builds it anew."""
@@ -132,23 +119,6 @@ class SearchIndex:
             follower, self._follower = self._follower, None
         if follower:
             feed.leave(follower)
-
-    def _relevance(self, text: str) -> dict[str, float]:
-        terms = query_terms(text[:LONGEST_QUERY])
-        return {hit.id: hit.relevance for hit in self._index.search(terms, limit=4 * CANDIDATES)}
-
-    @staticmethod
-    def _parts(document: SearchDocument, text: float, history: float) -> dict[str, float]:
-        quality = 1 + QUALITY_WEIGHT * document.quality
-        downloads = 1 + DOWNLOADS_WEIGHT * math.log10(document.downloads + 1)
-        score = min(1.0, (text + HISTORY_SHARE * history) * quality * downloads)
-        return {
-            "score": round(score, 4),
-            "text": round(text, 4),
-            "history": round(HISTORY_SHARE * history, 4),
-            "quality": round(quality, 4),
-            "downloads": round(downloads, 4),
-        }
 
     def _refresh(self, deadline: Deadline) -> None:
         """Bring the index up to date; what was read when the time is over is kept for the next."""
@@ -189,7 +159,7 @@ class SearchIndex:
             return
         while page := searchable_after(reading.last, PAGE):
             for document in page:
-                reading.index.put(document.id, weighted_terms(document))
+                reading.index.put(document)
                 reading.documents[document.id] = document
             reading.last = UUID(page[-1].id)
             deadline.check()
@@ -199,7 +169,7 @@ class SearchIndex:
         living = {document.id: document for document in searchable(map(UUID, tool_ids))}
         for tool_id in tool_ids:
             if document := living.get(tool_id):
-                self._index.put(tool_id, weighted_terms(document))
+                self._index.put(document)
                 self._documents[tool_id] = document
             else:
                 self._index.remove(tool_id)

@@ -137,6 +137,12 @@ def query_terms(text: str) -> dict[str, float]:
     return {term: count**0.5 for term, count in counts.items()}
 
 
+def query_clauses(text: str) -> list[dict[str, float]]:
+    """Return the weighted terms of each clause of a query that has some, small talk left out."""
+    read = (query_terms(clause) for clause in _CLAUSE_END.split(text))
+    return [terms for terms in read if terms]
+
+
 def _is_small_talk(clause: str) -> bool:
     if len(clause) > MAX_SMALL_TALK_LENGTH:
         return False

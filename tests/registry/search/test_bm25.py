@@ -1,35 +1,37 @@
-"""The index scores as rank-bm25 does, whatever came and went before."""
+"""The postings score as rank-bm25 does, whatever came and went before."""
 
+from collections import Counter
+
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rank_bm25 import BM25Okapi
 
-from registry.search.bm25 import Index
+from registry.search.bm25 import Postings, Scheme
 
 WORDS = st.sampled_from("abcdefgh")
 TEXTS = st.lists(WORDS, min_size=1, max_size=12)
+OKAPI = Scheme((1.0,), idf="okapi")
 
 
-def reference(corpus: dict[str, list[str]], query: list[str]) -> dict[str, float]:
-    scores = BM25Okapi(list(corpus.values())).get_scores(query)
-    return dict(zip(corpus, map(float, scores), strict=True))
+def scored(postings: Postings, query: list[str], scheme: Scheme | None = None) -> list[float]:
+    gains = postings.gains(Counter(query), scheme)
+    return list(postings.scores(gains)[postings.alive])
 
 
-def assert_equal_scores(index: Index, corpus: dict[str, list[str]], query: list[str]) -> None:
-    found = index.scores(query)
-    for name, score in reference(corpus, query).items():
-        assert found.get(name, 0.0) == pytest.approx(score, abs=1e-6)
+def assert_as_rank_bm25(postings: Postings, corpus: list[list[str]], query: list[str]) -> None:
+    expected = BM25Okapi(corpus).get_scores(query)
+    assert scored(postings, query) == pytest.approx(list(expected), abs=1e-6)
 
 
 @settings(deadline=None)
 @given(st.lists(TEXTS, min_size=1, max_size=15), st.lists(WORDS, max_size=6))
 def test_scores_equal_those_of_rank_bm25(texts, query):
-    corpus = {str(n): text for n, text in enumerate(texts)}
-    index = Index(idf="okapi")
-    for name, text in corpus.items():
-        index.put(name, text)
-    assert_equal_scores(index, corpus, query)
+    postings = Postings(OKAPI)
+    for text in texts:
+        postings.add([text])
+    assert_as_rank_bm25(postings, texts, query)
 
 
 @settings(deadline=None)
@@ -38,70 +40,55 @@ def test_scores_equal_those_of_rank_bm25(texts, query):
     st.lists(WORDS, max_size=4),
 )
 def test_scores_stay_equal_while_documents_come_change_and_go(updates, query):
-    corpus: dict[str, list[str]] = {}
-    index = Index(idf="okapi")
+    corpus: dict[int, tuple[int, list[str]]] = {}
+    postings = Postings(OKAPI)
     for number, text in updates:
-        name = str(number)
-        if text is None:
-            corpus.pop(name, None)
-            index.remove(name)
-        else:
-            corpus[name] = text
-            index.put(name, text)
-        index.scores(query)  # fills whatever is cached, so that stale values would show
-        assert len(index) == len(corpus)
+        if number in corpus:
+            postings.drop(corpus.pop(number)[0])
+        if text is not None:
+            corpus[number] = postings.add([text]), text
+        scored(postings, query)  # fills whatever is cached, so that stale values would show
+        assert len(postings) == len(corpus)
     if corpus:
-        assert_equal_scores(index, corpus, query)
+        assert_as_rank_bm25(postings, [text for _, text in sorted(corpus.values())], query)
     else:
-        assert index.scores(query) == {}
+        assert scored(postings, query) == []
 
 
 @settings(deadline=None)
-@given(st.lists(TEXTS, min_size=1, max_size=40), TEXTS, st.integers(1, 5))
-def test_search_returns_the_best_in_the_order_of_their_scores(texts, query, limit):
-    index = Index()
-    for number, text in enumerate(texts):
-        index.put(str(number), text)
-    best = sorted((-score, name) for name, score in index.scores(query).items() if score > 0)
-    hits = index.search(query, limit=limit)
-    assert [(-hit.score, hit.id) for hit in hits] == best[:limit]
-    assert all(0 < hit.relevance <= 1 for hit in hits)
-    assert all(hit.relevance == index.relevance(query, hit.score) for hit in hits)
+@given(
+    st.lists(st.tuples(TEXTS, st.lists(WORDS, max_size=5)), min_size=1, max_size=12),
+    st.lists(WORDS, min_size=1, max_size=4),
+    st.tuples(st.floats(0.1, 2), st.floats(0, 2)),
+)
+def test_weights_given_with_a_query_score_as_those_of_the_index_do(texts, query, weights):
+    """A field of weight 2 is a text said twice."""
+    ours, other = Postings(Scheme(weights)), Postings(Scheme((1.0, 1.0)))
+    for first, second in texts:
+        ours.add([first, second])
+        other.add([first, second])
+    assert scored(other, query, Scheme(weights)) == pytest.approx(scored(ours, query))
 
 
-def test_a_single_document_is_found():
-    index = Index()
-    index.put("only", ["weather"])
-    assert [hit.id for hit in index.search(["weather"], limit=5)] == ["only"]
-    assert "only" in index
+def test_a_field_of_weight_two_is_a_text_that_is_said_twice():
+    weighted, said = Postings(Scheme((2.0, 1.0))), Postings(Scheme((1.0,)))
+    for title, text in (("mail send", "post a letter"), ("hash", "mail a hash"), ("x", "y z")):
+        weighted.add([title.split(), text.split()])
+        said.add([[*title.split() * 2, *text.split()]])
+    assert scored(weighted, ["mail", "hash"]) == pytest.approx(scored(said, ["mail", "hash"]))
 
 
-def test_weights_of_documents_and_queries_count():
-    index = Index()
-    index.put("title", {"mail": 1.0, "send": 1.0})
-    index.put("aside", {"mail": 0.2, "post": 1.8})
-    index.put("other", {"sort": 1.0, "send": 1.0})
-    assert [hit.id for hit in index.search({"mail": 1.0}, limit=3)] == ["title", "aside"]
-    once = index.scores({"mail": 1.0})["title"]
-    assert index.scores({"mail": 2.0})["title"] == pytest.approx(2 * once)
+def test_a_single_document_is_found_with_the_idf_of_lucene():
+    postings = Postings(Scheme((1.0,)))
+    postings.add([["weather"]])
+    assert scored(postings, ["weather"])[0] > 0
 
 
 def test_nothing_is_found_in_an_empty_index_or_by_an_empty_query():
-    index = Index()
-    assert index.search(["a"], limit=5) == []
-    assert index.relevance(["a"], 1.0) == 0.0
-    index.put("empty", [])
-    assert index.search(["a"], limit=5) == []
-    index.put("full", ["a"])
-    assert index.search([], limit=5) == []
-    index.remove("unknown")
-    assert len(index) == 2
-
-
-def test_unknown_words_lower_the_relevance():
-    index = Index()
-    for name in ("weather", "mail", "sort", "hash"):
-        index.put(name, [name, "tool"])
-    sure = index.search(["weather"], limit=1)[0].relevance
-    vague = index.search(["weather", "zz", "yy", "xx"], limit=1)[0].relevance
-    assert vague < sure
+    postings = Postings(Scheme((1.0,)))
+    assert scored(postings, ["a"]) == []
+    postings.add([[]])
+    assert scored(postings, ["a"]) == [0.0]
+    postings.add([["a"]])
+    assert not np.any(scored(postings, []))
+    assert postings.idf("unknown") is None

@@ -2,11 +2,12 @@
 
 import pytest
 
-from registry.search.bm25 import Index
-from registry.search.document import SearchDocument, weighted_terms
-from registry.search.tokens import query_terms
+from registry.search.document import SearchDocument, terms_of
+from registry.search.engine import Engine
+from registry.search.need import Need
+from registry.search.weights import FIELDS, Weights
 
-FLOOR = 0.2
+FLOOR = Weights().floor
 
 TOOLS = {
     "current_time": "Return the current date and time in a time zone.",
@@ -43,12 +44,11 @@ TOOLS = {
 
 
 @pytest.fixture(scope="module")
-def index() -> Index:
-    built = Index()
-    for name, description in TOOLS.items():
-        document = SearchDocument(id=name, name=name, description=description)
-        built.put(name, weighted_terms(document))
-    return built
+def engine() -> Engine:
+    return Engine.build(
+        SearchDocument(id=name, name=name, description=description)
+        for name, description in TOOLS.items()
+    )
 
 
 @pytest.mark.parametrize(
@@ -65,21 +65,20 @@ def index() -> Index:
         ("roll a random number between 1 and 6", "random_number"),
     ],
 )
-def test_a_plain_request_finds_its_tool_among_thirty(index, message, tool):
-    hits = index.search(query_terms(message), limit=3)
-    assert hits[0].id == tool
-    assert hits[0].relevance > FLOOR
+def test_a_plain_request_finds_its_tool_among_thirty(engine, message, tool):
+    best = engine.rank(Need(text=message))[0]
+    assert best.id == tool
+    assert best.score > FLOOR
 
 
 @pytest.mark.parametrize(
     "message", ["hello", "how are you?", "tell me a joke", "thanks!", "who won the football game?"]
 )
-def test_what_no_tool_can_do_finds_none(index, message):
-    hits = index.search(query_terms(message), limit=5)
-    assert not [hit for hit in hits if hit.relevance >= FLOOR]
+def test_what_no_tool_can_do_finds_none(engine, message):
+    assert not [hit for hit in engine.rank(Need(text=message)) if hit.score >= FLOOR]
 
 
-def test_each_text_of_a_tool_has_its_weight():
+def test_each_text_of_a_tool_has_a_column_of_its_own():
     document = SearchDocument(
         id="1",
         name="sendMail",
@@ -88,15 +87,23 @@ def test_each_text_of_a_tool_has_its_weight():
         category="office",
         package="@acme/postbox",
         package_description="letters",
-        parameters=("recipient", "Who gets it"),
-        ai_agent=("write to Bob",),
+        parameters=("recipient",),
+        parameter_descriptions=("Who gets them",),
+        returns="A receipt",
+        use_case="When somebody wants to write",
+        limitations="Carries no parcels",
+        examples=("write to Bob",),
     )
-    terms = weighted_terms(document)
-    assert terms["mail"] == 1.0
-    assert terms["quick"] == 1.0
-    assert terms["post"] == 1.0
-    assert terms["postbox"] == 1.5
-    assert terms["offic"] == 0.6
-    assert terms["letter"] == 0.2
-    assert terms["recipi"] == 0.5
-    assert terms["bob"] == 0.25
+    terms = dict(zip(FIELDS, terms_of(document), strict=True))
+    assert terms == {
+        "name": ["send", "mail", "quick"],
+        "description": ["deliv", "post"],
+        "package": ["acm", "postbox"],
+        "category": ["offic"],
+        "package_description": ["letter"],
+        "parameters": ["recipi"],
+        "parameter_descriptions": ["get"],
+        "returns": ["receipt"],
+        "use_case": ["somebodi", "write"],
+        "examples": ["write", "bob"],
+    }

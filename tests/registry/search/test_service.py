@@ -72,7 +72,7 @@ def test_a_score_is_told_with_its_parts(alice, catalogue):
 
     assert hit.tool_id == tool.pk
     assert 0 < hit.score <= 1
-    assert set(hit.parts) == {"text", "history", "quality", "downloads"}
+    assert {"text", "coverage", "clause", "passage", "history", "factor"} <= set(hit.parts)
 
 
 def test_recent_messages_help_a_short_one(alice, catalogue):
