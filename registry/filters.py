@@ -14,7 +14,8 @@ from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
 from registry.models.tool import MERIT
 from registry.needs import packages_lacking_keys
-from registry.search.service import FLOOR, search
+from registry.search.in_force import weights_now
+from registry.search.service import search
 from registry.selectors import tools_named, tools_visible_to
 
 MINE = "me"
@@ -60,7 +61,8 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     if not filters.q:
         return tools.order_by("title", "pk")
     hits = search(filters.q, user=user, limit=MOST_FOUND).hits
-    found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
+    floor = weights_now().weights.floor
+    found = [hit.tool_id for hit in hits if hit.score >= floor]
     tools, named = tools_named(tools, filters.q)
     ranks = [
         When(in_state(Health.BROKEN), then=Value(BROKEN_RANK)),

@@ -195,12 +195,53 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
     )
 
 
+class TermSerializer(serializers.Serializer[Any]):
+    """What a word gained, and in which texts of the tool."""
+
+    term = serializers.CharField()
+    word = serializers.CharField(help_text="As the message says it.")
+    idf = serializers.FloatField(help_text="How much it tells: the rarer, the more.")
+    gain = serializers.FloatField()
+    fields = serializers.DictField(child=serializers.FloatField())  # type: ignore[assignment]
+
+
+class FactorsSerializer(serializers.Serializer[Any]):
+    """What lifts a tool among equals."""
+
+    quality = serializers.FloatField()
+    health = serializers.FloatField()
+    popularity = serializers.FloatField()
+
+
+class PartsSerializer(serializers.Serializer[Any]):
+    """How a score came about: the gains, the parts and the factors sum to it."""
+
+    terms = TermSerializer(many=True)
+    coverage = serializers.FloatField()
+    clause = serializers.FloatField()
+    passage = serializers.FloatField()
+    limitations = serializers.FloatField()
+    history = serializers.FloatField()
+    dense = serializers.FloatField()
+    factors = FactorsSerializer()
+    floor = serializers.FloatField(help_text="The score that a result needs.")
+
+
 class FoundSerializer(serializers.Serializer[Hit]):
     """One tool that was found; `parts` says how the score came about."""
 
     tool = ToolSerializer()
     score = serializers.FloatField()
-    parts = serializers.DictField(child=serializers.FloatField(), required=False)
+    parts = PartsSerializer(required=False)
+
+
+class FilteredSerializer(serializers.Serializer[Any]):
+    """One tool that fits and was left out, and why."""
+
+    tool = serializers.UUIDField()
+    name = serializers.CharField()
+    score = serializers.FloatField()
+    reason = serializers.CharField()
 
 
 class SearchAnswerSerializer(serializers.Serializer[Any]):
@@ -208,6 +249,7 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
 
     query = serializers.CharField()
     results = FoundSerializer(many=True)
+    filtered = FilteredSerializer(many=True, required=False)
     total = serializers.IntegerField()
     took_ms = serializers.FloatField()
 

@@ -43,6 +43,9 @@ READ_WRITE = {
 }
 RUN = {"POST": "tools:run"}
 DEFAULT_TYPE = ToolKind.SEQUENCE.value
+MOST_FILTERED = 50
+"""Tools that an explained search tells were left out."""
+
 MOST_RECENT = 20
 """Earlier messages that a search takes."""
 
@@ -153,6 +156,7 @@ class ToolSearchView(APIView):
                 scopes=_scopes_of(request),
                 agent=asked["agent"],
             ).scopes,
+            explained=asked["explain"],
         )
         return Response(_found(answer, request.user, explained=asked["explain"]))
 
@@ -282,14 +286,25 @@ def _found(answer: SearchAnswer, user: User, *, explained: bool) -> dict[str, An
         {
             "tool": shapes.ToolSerializer(tools[hit.tool_id]).data,
             "score": hit.score,
-            **({"parts": dict(hit.parts)} if explained else {}),
+            **({"parts": hit.explanation.as_dict()} if hit.explanation else {}),
         }
         for hit in answer.found
         if hit.tool_id in tools
     ]
+    filtered = [
+        {
+            "tool": str(hit.tool_id),
+            "name": hit.wire_name,
+            "score": hit.score,
+            "reason": hit.reason,
+        }
+        for hit in answer.hits
+        if not hit.injected
+    ]
     return {
         "query": answer.query,
         "results": results,
+        **({"filtered": filtered[:MOST_FILTERED]} if explained else {}),
         "total": answer.total,
         "took_ms": answer.took_ms,
     }

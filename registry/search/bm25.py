@@ -187,6 +187,17 @@ class Postings:
         total = math.fsum(self._raw_idf(holders, scheme) * n for holders, n in groups.items())
         return scheme.epsilon * total / sum(groups.values())
 
+    def counts(self, term: str, slot: int) -> Sequence[int]:
+        """Return how often each field of a document holds a term."""
+        number = self._vocabulary.get(term)
+        held = None if number is None else self._added[number].get(slot)
+        return held or bytes(self._width)
+
+    def adopt(self, scheme: Scheme) -> None:
+        """Score by another scheme from now on."""
+        self.scheme = scheme
+        self._cache.clear()
+
     def held_by(self, slot: int) -> Iterator[tuple[str, bytes]]:
         """Yield the terms of a document with their count in each field; slow, for explanations."""
         wanted = set(self._terms[slot])

@@ -249,6 +249,33 @@ class Engine:
             )
         return ranked
 
+    def gains(self, reading: Reading, weights: Weights) -> list[Gains]:
+        """Return what each term of a text adds to each tool that has it, for explanations."""
+        return self._gains(reading, weights)
+
+    def idf(self, term: str, weights: Weights) -> float:
+        """Return how much a term tells."""
+        return self._idf(term, weights)
+
+    def counts(self, term: str, slot: int) -> Sequence[int]:
+        """Return how often each text of a tool says a term, in the order of `FIELDS`."""
+        return self._postings.counts(term, slot)
+
+    def lifts(self, slot: int, weights: Weights) -> tuple[float, float, float]:
+        """Return what quality, health and popularity multiply the score of a tool by."""
+        quality, health, popularity = self._merit[slot].tolist()
+        return (
+            1 + quality * weights.quality,
+            1 + health * weights.health,
+            1 + popularity * weights.popularity,
+        )
+
+    def adopt(self, weights: Weights) -> None:
+        """Rank by other weights from now on, as quickly as by those before."""
+        if weights != self.weights:
+            self.weights = weights
+            self._postings.adopt(_scheme(weights))
+
     def _idf(self, term: str, weights: Weights) -> float:
         idf = self._postings.idf(term, _scheme(weights))
         if idf is None:

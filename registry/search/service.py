@@ -20,14 +20,13 @@ from registry.models.triggers import CHANGE_CHANNEL
 from registry.search.catalogue import searchable, searchable_after
 from registry.search.deadline import Deadline
 from registry.search.document import SearchDocument
-from registry.search.engine import Engine
+from registry.search.engine import Engine, Ranked
+from registry.search.explain import Explanation, explain
+from registry.search.in_force import weights_now
 from registry.search.need import Need
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
-
-FLOOR = Weights().floor
-"""Relevance below which a tool is not injected; calibrated in tests/registry/search."""
 
 UPSTREAM_REST = timedelta(minutes=10)
 """For how long a tool is not offered after the service behind it did not answer."""
@@ -52,6 +51,7 @@ class Hit:
     parts: Mapping[str, float]
     injected: bool
     reason: str = ""
+    explanation: Explanation | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,21 +97,30 @@ class SearchIndex:
         return len(self._documents)
 
     def candidates(
-        self, query: str, recent: Sequence[str], deadline: Deadline, *, person: int | None = None
-    ) -> list[tuple[UUID, dict[str, float]]]:
-        """Return the best tools with the parts of their scores, best first.
+        self,
+        need: Need,
+        deadline: Deadline,
+        *,
+        person: int | None = None,
+        weights: Weights | None = None,
+        explained: bool = False,
+    ) -> list[tuple[Ranked, Explanation | None]]:
+        """Return the best tools, best first, by the weights in force or by others.
 
         What is for its makers alone takes no place among what is found for others.
         """
+        in_force = weights_now().weights
         with deadline.holding(self._lock):
             self._refresh(deadline)
             mask = np.zeros(self._index.size, dtype=np.bool_)
             found = (item for item in self._documents.values() if item.is_for(person))
             mask[[self._index.slot(item.id) for item in found]] = True
-            need = Need(text=query, recent=tuple(recent))
-            ranked = self._index.rank(need, mask=mask, limit=CANDIDATES)
+            self._index.adopt(in_force)
+            ranked = self._index.rank(need, weights=weights, mask=mask, limit=CANDIDATES)
             deadline.check()
-        return [(UUID(hit.id), {"score": hit.score, **hit.parts}) for hit in ranked]
+            if not explained:
+                return [(hit, None) for hit in ranked]
+            return list(zip(ranked, explain(self._index, need, ranked, weights), strict=True))
 
     def reset(self) -> None:
         """Forget everything and let go of the connection; the next search builds it anew."""
@@ -187,9 +196,14 @@ def search(
     limit: int = 5,
     exclude: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
-    floor: float = FLOOR,
+    floor: float | None = None,
+    weights: Weights | None = None,
+    explained: bool = False,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
+
+    `weights` are tried in place of those in force, `floor` in place of theirs. `explained` has
+    each hit told in full how its score came about.
 
     Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
@@ -197,17 +211,26 @@ def search(
     """
     started = time.perf_counter()
     deadline = Deadline()
-    candidates = _process_index.candidates(query, recent, deadline, person=user.pk)
+    if floor is None:
+        floor = (weights or weights_now().weights).floor
+    candidates = _process_index.candidates(
+        Need(text=query, recent=tuple(recent)),
+        deadline,
+        person=user.pk,
+        weights=weights,
+        explained=explained,
+    )
     with deadline.querying():
-        usable = tools_usable_by(user).in_bulk([tool_id for tool_id, _ in candidates])
+        usable = tools_usable_by(user).in_bulk([UUID(ranked.id) for ranked, _ in candidates])
         troubles = step_troubles(usable.values())
     hits: list[Hit] = []
     places = limit
-    for tool_id, parts in candidates:
+    for ranked, explanation in candidates:
+        tool_id = UUID(ranked.id)
         tool = usable.get(tool_id)
         if tool is None:
             continue
-        reason = _reason(tool, parts["score"], exclude, scopes, floor, places)
+        reason = _reason(tool, ranked.score, exclude, scopes, floor, places)
         if reason in ("", BEYOND_LIMIT) and tool_id in troubles:
             reason = f"broken: {troubles[tool_id]}"
         places -= not reason
@@ -216,10 +239,11 @@ def search(
                 tool_id=tool_id,
                 wire_name=tool.wire_name,
                 title=tool.title,
-                score=parts["score"],
-                parts={name: value for name, value in parts.items() if name != "score"},
+                score=ranked.score,
+                parts=ranked.parts,
                 injected=not reason,
                 reason=reason,
+                explanation=explanation,
             )
         )
     took_ms = (time.perf_counter() - started) * 1000

@@ -127,23 +127,40 @@ def query_terms(text: str) -> dict[str, float]:
     much, not four times. A payload without words is replaced by the words for its kind, so that
     `What is 17 * 23?` asks for a calculation.
     """
-    kinds = []
-    for pattern, words in _KIND_WORDS:
-        text, found = pattern.subn(" ", text)
-        if found:
-            kinds.append(words)
-    clauses = [clause for clause in _CLAUSE_END.split(text) if not _is_small_talk(clause)]
-    counts = Counter(tokenize(" . ".join([*clauses, *kinds])))
+    text, kinds = kinds_in(text)
+    clauses = [clause for clause in clauses_of(text) if not is_small_talk(clause)]
+    counts = Counter(tokenize(" . ".join([*clauses, *(words for _, words in kinds)])))
     return {term: count**0.5 for term, count in counts.items()}
 
 
 def query_clauses(text: str) -> list[dict[str, float]]:
     """Return the weighted terms of each clause of a query that has some, small talk left out."""
-    read = (query_terms(clause) for clause in _CLAUSE_END.split(text))
+    read = (query_terms(clause) for clause in clauses_of(text))
     return [terms for terms in read if terms]
 
 
-def _is_small_talk(clause: str) -> bool:
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of a text, some of them perhaps blank."""
+    return _CLAUSE_END.split(text)
+
+
+def kinds_in(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a text without its payloads, and the first payload of each kind with its words."""
+    kinds = []
+    for pattern, words in _KIND_WORDS:
+        if found := pattern.search(text):
+            kinds.append((found[0], words))
+            text = pattern.sub(" ", text)
+    return text, kinds
+
+
+def folded_words(text: str) -> list[str]:
+    """Return the words of a text as they are compared with those that are dropped."""
+    return _WORD.findall(_fold(text))
+
+
+def is_small_talk(clause: str) -> bool:
+    """Tell whether a clause asks for no tool."""
     if len(clause) > MAX_SMALL_TALK_LENGTH:
         return False
     return _SMALL_TALK.fullmatch(" ".join(_WORD.findall(_fold(clause)))) is not None

@@ -8,6 +8,7 @@ from django.db import connection
 from registry.errors import SearchTimeout
 from registry.search import service
 from registry.search.deadline import Deadline
+from registry.search.need import Need
 from registry.search.service import SearchIndex, search
 from tests.factories import make_builtin, make_tool
 
@@ -60,9 +61,9 @@ def test_a_catalogue_that_takes_long_to_read_is_read_on_by_the_next_search(alice
 
     try:
         with pytest.raises(SearchTimeout):
-            index.candidates("paint", (), OnePage())
+            index.candidates(Need(text="paint"), OnePage())
         assert len(index) == 0
-        found = index.candidates("paint", (), Deadline())
+        found = index.candidates(Need(text="paint"), Deadline())
     finally:
         index.reset()
-    assert {tool_id for tool_id, _ in found} == {tool.pk for tool in tools}
+    assert {ranked.id for ranked, _ in found} == {str(tool.pk) for tool in tools}
