@@ -18,6 +18,7 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("api/", include("config.api_urls")),
     path("usage/", usage_overview, name="usage"),
+    path("search/", include("agents.search_urls")),
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),
     path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),

@@ -6,3 +6,4 @@ import "./dismiss.js";
 import "./filter-list.js";
 import "./menu.js";
 import "./request-errors.js";
+import "./sliders.js";

@@ -212,9 +212,9 @@ def test_a_search_finds_ranks_and_explains(alice):
 
 def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
     make_tool(wire_name="weather", description="Tells the weather of a town.", quality=0.5)
-    make_tool(wire_name="town_map", description="A map of a town.", required_scopes=["maps:see"])
+    make_tool(wire_name="town_map", description="A map of a town.")
     make_tool(wire_name="hidden_weather", visibility="private", owner=make_user("olga"))
-    url = f"{API}/tools/search/?q=the+weather+of+the+towns&explain=1"
+    url = f"{API}/tools/search/?q=the+weather+of+the+towns&explain=1&limit=1"
     answer = bearer(alice).get(url).json()
 
     [found] = answer["results"]
@@ -228,7 +228,7 @@ def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
     assert set(words["weather"]["fields"]) == {"name", "description"}
     assert parts["floor"] == 0.2
     reasons = {left["name"]: left["reason"] for left in answer["filtered"]}
-    assert reasons == {"town_map": "requires the scope maps:see"}
+    assert reasons == {"town_map": "enough tools found already"}
 
 
 @pytest.mark.parametrize("messages", ["x", "{}", "[1]"])
