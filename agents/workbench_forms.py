@@ -190,8 +190,10 @@ class SaveForm(ReasonForm):
         self.fields["reason"].help_text = "It is kept in the history, for everybody."
 
     def refuse(self, error: DomainError) -> None:
-        """Show what the service refused, above all fields."""
+        """Show what the service refused; sent again, it is meant for what is in force now."""
         show_refusal(self, error)
+        if version := error.extra.get("version"):
+            self.data = {"reason": self.data.get("reason", ""), "based_on": version}
 
 
 def hidden(values: Mapping[str, float]) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def _decide(
 
 
 def _meanwhile(newest: Decided) -> Conflict:
+    weights_forget()  # this process may not have heard of it yet
     who = f" by {newest.by.username}" if newest.by else ""
     told = f": {newest.reason}" if newest.reason else "."
     return Conflict(

@@ -99,6 +99,7 @@ def weights_save_view(request: SignedInRequest) -> HttpResponse:
             )
         except (InvalidInput, Conflict) as error:
             form.refuse(error)
+            now = weights_now()
         else:
             messages.success(request, f"Version {saved.version} is in force, for everybody.")
             return redirect("search:weights")
@@ -127,6 +128,7 @@ def weights_restore_view(request: SignedInRequest, version: int) -> HttpResponse
             )
         except (InvalidInput, Conflict) as error:
             form.refuse(error)
+            now = weights_now()
         else:
             messages.success(request, f"Version {restored.version} is in force, for everybody.")
             return redirect("search:weights")

@@ -2,14 +2,23 @@
 // The number is what the form sends; the range has no name.
 const numberOf = (slider) => document.getElementById(slider.dataset.slides);
 
+const mark = (slider) => {
+  const value = numberOf(slider).value;
+  const changed = value !== "" && Number(value) !== Number(slider.dataset.inForce);
+  slider.parentElement.classList.toggle("is-changed", changed);
+};
+
 document.addEventListener("input", (event) => {
   const slider = event.target;
   if (slider.matches("[data-slides]")) {
     numberOf(slider).value = slider.value;
+    mark(slider);
     return;
   }
   const own = slider.id && document.querySelector(`[data-slides="${CSS.escape(slider.id)}"]`);
-  if (own) own.value = slider.value;
+  if (!own) return;
+  own.value = slider.value;
+  mark(own);
 });
 
 // Back to the weights in force: <button data-reset-weights>.
@@ -20,6 +29,7 @@ document.addEventListener("click", (event) => {
   for (const slider of document.querySelectorAll("[data-slides]")) {
     slider.value = slider.dataset.inForce;
     numberOf(slider).value = slider.dataset.inForce;
+    mark(slider);
   }
   button.dispatchEvent(new Event("input", { bubbles: true }));
 });

@@ -234,7 +234,7 @@ def test_only_governors_save_and_restore(client_for, alice, bob):
         assert client.post(SAVE, body).status_code == 403
         assert client.get("/search/weights/0/restore/").status_code == 403
         assert client.post("/search/weights/0/restore/", body).status_code == 403
-        assert "Restore" not in client.get(HISTORY).content.decode()
+        assert "Restore…" not in client.get(HISTORY).content.decode()
     assert not SearchWeights.objects.exists()
 
 
