@@ -157,8 +157,8 @@ def _told(changes: Iterable[Change]) -> list[Mapping[str, Any]]:
     return [
         {
             "label": BOUNDS[change.name].label,
-            "before": change.before,
-            "after": change.after,
+            "before": f"{change.before:g}",
+            "after": f"{change.after:g}",
             "icon": "up" if change.after > change.before else "down",
             "way": "more" if change.after > change.before else "less",
         }
