@@ -7,6 +7,7 @@ import sys
 WITHOUT_SERVICES = {
     *("help", "version", "check", "diffsettings", "findstatic", "collectstatic"),
     *("makemessages", "compilemessages", "startapp", "startproject"),
+    "eval_search",
     "doctor",  # reports what is not running instead of starting it
     "validate_manifest",
     "up",  # starts them itself, after its checks, and says so

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents, experiments, pins, usage
+from agents.views import access, agents, experiments, pins, search, usage
 
 app_name = "agents"
 urlpatterns = [
@@ -37,6 +37,13 @@ urlpatterns = [
         "<slug:slug>/experiments/<uuid:experiment_id>/delete/",
         experiments.experiment_delete,
         name="experiment_delete",
+    ),
+    path("<slug:slug>/search/", search.search_list, name="search_list"),
+    path("<slug:slug>/search/new/", search.case_create, name="search_case_create"),
+    path("<slug:slug>/search/measure/", search.search_measure, name="search_measure"),
+    path("<slug:slug>/search/<uuid:case_id>/", search.case_edit, name="search_case_edit"),
+    path(
+        "<slug:slug>/search/<uuid:case_id>/delete/", search.case_delete, name="search_case_delete"
     ),
     path("<slug:slug>/tools/<uuid:tool_id>/", pins.agent_tool_pin, name="agent_tool_pin"),
     path(

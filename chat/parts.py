@@ -38,10 +38,14 @@ class Words(Part):
 
 @dataclass
 class Found(Part):
-    """What a search for tools found: `{query, tools, took_ms, error?}`."""
+    """What a search for tools found: `{query, tools, took_ms, error?}`.
+
+    `turn_id` is given where the person may say what it should have found.
+    """
 
     template: str = "chat/_found.html"
     found: JsonObject = field(default_factory=dict)
+    turn_id: str = ""
 
     @property
     def injected(self) -> list[JsonObject]:
@@ -96,10 +100,14 @@ class Change:
 
 
 class TurnView:
-    """The parts of one turn, in order; `number` is the last event that is in them."""
+    """The parts of one turn, in order; `number` is the last event that is in them.
 
-    def __init__(self, turn_id: UUID) -> None:
+    `may_label` tells that the person may say what the search should have found.
+    """
+
+    def __init__(self, turn_id: UUID, *, may_label: bool = False) -> None:
         self.turn_id = turn_id
+        self.may_label = may_label
         self.parts: list[Part] = []
         self.number = 0
         self.over = False
@@ -169,8 +177,10 @@ class TurnView:
     def _found(self, found: JsonObject) -> list[Change]:
         card = self._calls.get(found.get("id", ""))
         if card is None:
-            telling = found.get("tools") or found.get("error")
-            return [self._add(Found(found=found))] if telling else []
+            missed = self.may_label and found.get("took_ms")  # nothing found where it looked
+            telling = found.get("tools") or found.get("error") or missed
+            turn_id = str(self.turn_id) if self.may_label else ""
+            return [self._add(Found(found=found, turn_id=turn_id))] if telling else []
         card.found = Found(id=f"{card.id}-found", found=found)
         return [Change(card, new=False)]
 
@@ -225,9 +235,14 @@ class TurnView:
         return changes
 
 
+def may_label(turn: Turn) -> bool:
+    """Tell whether the person who sees the turn may say what its search should have found."""
+    return turn.conversation.agent.owner_id == turn.conversation.user_id
+
+
 def view_of(turn: Turn, events: Iterable[Event] = ()) -> TurnView:
     """Return the view of a turn: while it runs by its events, once it is over by its rows."""
-    view = TurnView(turn.pk)
+    view = TurnView(turn.pk, may_label=may_label(turn))
     if turn.status in OPEN:
         for event in events:
             view.apply(event)

@@ -37,8 +37,10 @@ def turns_of(conversation: Conversation, *, before: int | None = None) -> list[T
     if before is not None:
         turns = turns.filter(number__lt=before)
     messages = Prefetch("messages", Message.objects.order_by("position"))
-    latest = turns.prefetch_related(messages).order_by("-number")[:TURNS_SHOWN]
-    return list(reversed(latest))
+    latest = list(turns.prefetch_related(messages).order_by("-number")[:TURNS_SHOWN])
+    for turn in latest:
+        turn.conversation = conversation
+    return latest[::-1]
 
 
 def artifact_of(user: User, artifact_id: UUID) -> Artifact:
@@ -62,6 +64,7 @@ def turn_of(user: User, conversation_id: UUID, turn_id: UUID) -> Turn:
     """Return a turn of one of a person's conversations with its messages, or raise NotFound."""
     turn = (
         Turn.objects.filter(pk=turn_id, conversation_id=conversation_id, conversation__user=user)
+        .select_related("conversation__agent")
         .prefetch_related(Prefetch("messages", Message.objects.order_by("position")))
         .first()
     )

@@ -8,7 +8,7 @@ from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.events import Event, events_after, follow
 from chat.models import Turn
-from chat.parts import TurnView
+from chat.parts import TurnView, may_label
 from chat.rendering import changes_html, ended_html
 from chat.threads import in_thread
 from chat.turns import turns_close_stale
@@ -68,7 +68,7 @@ async def _followed(turn: Turn, after: int) -> AsyncGenerator[Event | None]:
 
 def _view_until(turn: Turn, number: int) -> TurnView:
     """Return the view that a page has which saw the events up to `number`."""
-    view = TurnView(turn.pk)
+    view = TurnView(turn.pk, may_label=may_label(turn))
     for event in events_after(turn.pk, 0):
         if event.number <= number:
             view.apply(event)

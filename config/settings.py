@@ -5,6 +5,7 @@ from pathlib import Path
 
 import dj_database_url
 import django_stubs_ext
+from celery.schedules import crontab
 from django.core.exceptions import ImproperlyConfigured
 
 from config import embedded
@@ -130,6 +131,10 @@ CELERY_BEAT_SCHEDULE = {
     "roll-up-usage": {"task": "registry.roll_up_usage", "schedule": 30.0},
     "score-tools": {"task": "registry.score_tools", "schedule": 60.0},
     "clear-records": {"task": "registry.clear_records", "schedule": 3600.0},
+    "measure-searches": {
+        "task": "agents.measure_all_searches",
+        "schedule": crontab(hour=3, minute=17),
+    },
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
@@ -209,6 +214,7 @@ SPECTACULAR_SETTINGS = {
         "ToolVisibility": "registry.models.tool.Visibility",
         "AgentVisibility": "agents.models.agent.AgentVisibility",
         "ImportStatus": "registry.models.job.JobStatus",
+        "MeasureState": "agents.models.search_case.MeasureState",
         "RunStatus": "sequences.models.run.RunStatus",
     },
 }

@@ -1,10 +1,13 @@
 from django.urls import path
 
-from agents.api import views
+from agents.api import search, views
 
 urlpatterns = [
     path("agents/", views.AgentListView.as_view()),
     path("agents/<slug:slug>/", views.AgentView.as_view()),
     path("agents/<slug:slug>/tools/", views.AgentToolsView.as_view()),
+    path("agents/<slug:slug>/search-cases/", search.SearchCaseListView.as_view()),
+    path("agents/<slug:slug>/search-cases/<uuid:case_id>/", search.SearchCaseView.as_view()),
+    path("agents/<slug:slug>/search-evaluations/", search.SearchEvaluationListView.as_view()),
     path("agents/<slug:slug>/usage/", views.AgentUsageView.as_view()),
 ]

@@ -4,6 +4,7 @@ from agents.models.api_token import ApiToken
 from agents.models.credential import Credential
 from agents.models.experiment import Arm, ArmTool, Experiment
 from agents.models.model_usage import ModelUsage
+from agents.models.search_case import ExpectedTool, SearchCase, SearchEvaluation
 
 __all__ = [
     "Agent",
@@ -12,6 +13,9 @@ __all__ = [
     "Arm",
     "ArmTool",
     "Credential",
+    "ExpectedTool",
     "Experiment",
     "ModelUsage",
+    "SearchCase",
+    "SearchEvaluation",
 ]

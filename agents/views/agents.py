@@ -10,10 +10,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from agents import selectors, services
+from agents.choosing import is_search, search_of
 from agents.forms import AgentForm, ids_of
 from agents.models import Agent
 from agents.usage import lately_used
-from agents.views.choosing import is_search, search_of
 from config.lib.errors import InvalidInput
 from config.lib.form_errors import show_refusal
 from config.lib.htmx import render_page

@@ -10,9 +10,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents import experiments, selectors
+from agents.choosing import is_search, search_of
 from agents.experiment_forms import ExperimentForm
 from agents.models import Agent
-from agents.views.choosing import is_search, search_of
 from config.lib.errors import InvalidInput
 from config.lib.form_errors import show_refusal
 from config.lib.http import SignedInRequest

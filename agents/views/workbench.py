@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from agents.score_bars import Picture, legend, picture_of
+from agents.weight_effect import Effect, effect_of
 from agents.workbench import Place, Tried, tried
 from agents.workbench_forms import SaveForm, WeightsForm, WorkbenchForm, hidden
 from config.lib.errors import Conflict, DomainError, InvalidInput, NotAllowed
@@ -19,6 +20,7 @@ from config.lib.http import SignedInRequest
 from registry.errors import SearchTimeout
 from registry.search.in_force import (
     Change,
+    Decided,
     changes_between,
     weights_history,
     weights_now,
@@ -48,6 +50,7 @@ def workbench(request: SignedInRequest) -> HttpResponse:
         "changes": _told(outcome.changes) if outcome else [],
         "problem": problem,
         "legend": legend(),
+        "may_label": outcome is not None and _owns(request, outcome),
         "governs": request.user.has_perm(PERMISSION),
         "hidden": hidden(form.values) if outcome and outcome.changes else {},
     }
@@ -103,14 +106,7 @@ def weights_save_view(request: SignedInRequest) -> HttpResponse:
         else:
             messages.success(request, f"Version {saved.version} is in force, for everybody.")
             return redirect("search:weights")
-    context = {
-        "form": form,
-        "now": now,
-        "changes": _told(changes_between(now.weights, weights.weights)),
-        "hidden": hidden(weights.values),
-    }
-    status = 422 if form.is_bound else 200
-    return render(request, "agents/search/weights_save.html", context, status=status)
+    return _decision(request, form, now, weights.weights, {"hidden": hidden(weights.values)})
 
 
 @login_required
@@ -132,12 +128,25 @@ def weights_restore_view(request: SignedInRequest, version: int) -> HttpResponse
         else:
             messages.success(request, f"Version {restored.version} is in force, for everybody.")
             return redirect("search:weights")
-    context = {
-        "form": form,
-        "now": now,
-        "restored": earlier,
-        "changes": _told(changes_between(now.weights, earlier.weights)),
-    }
+    return _decision(request, form, now, earlier.weights, {"restored": earlier})
+
+
+def _decision(
+    request: SignedInRequest,
+    form: SaveForm,
+    now: Decided,
+    weights: Weights,
+    context: dict[str, Any],
+) -> HttpResponse:
+    """Ask for the reason, beside what changes and what that does to the labelled queries."""
+    changes = changes_between(now.weights, weights)
+    effect: Effect | None = None
+    problem: DomainError | None = None
+    try:
+        effect = effect_of(weights, request.user) if changes else None
+    except SearchTimeout as error:
+        problem = error
+    context |= {"form": form, "changes": _told(changes), "effect": effect, "problem": problem}
     status = 422 if form.is_bound else 200
     return render(request, "agents/search/weights_save.html", context, status=status)
 
@@ -145,6 +154,11 @@ def weights_restore_view(request: SignedInRequest, version: int) -> HttpResponse
 def _require_governor(request: SignedInRequest) -> None:
     if not request.user.has_perm(PERMISSION):
         raise NotAllowed("Only a governor may do this.", "Ask a governor.")
+
+
+def _owns(request: SignedInRequest, outcome: Tried) -> bool:
+    agent = outcome.asked.agent
+    return agent is not None and agent.owner_id == request.user.pk
 
 
 def _picture(place: Place) -> Picture | None:

@@ -38,6 +38,7 @@ PAGE = 500
 """Tools that are read at once; between two pages the time is looked at."""
 
 BEYOND_LIMIT = "enough tools found already"
+BELOW_FLOOR = "does not fit well enough"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -266,7 +267,7 @@ def _reason(
     if scopes is not None and (missing := set(tool.required_scopes) - scopes):
         return f"requires the scope {', '.join(sorted(missing))}"
     if score < floor:
-        return "does not fit well enough"
+        return BELOW_FLOOR
     return "" if places > 0 else BEYOND_LIMIT
 
 

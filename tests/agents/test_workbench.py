@@ -6,7 +6,10 @@ from django.test import Client
 from agents.models import AgentTool
 from agents.models.agent_tool import Approval
 from agents.score_bars import picture_of
+from agents.search_cases import case_create
+from agents.weight_effect import effect_of
 from agents.workbench import DENIED, Asked, tried
+from registry.errors import SearchTimeout
 from registry.models import SearchWeights
 from registry.roles import Role, role_give
 from registry.search import in_force
@@ -236,6 +239,56 @@ def test_only_governors_save_and_restore(client_for, alice, bob):
         assert client.post("/search/weights/0/restore/", body).status_code == 403
         assert "Restore…" not in client.get(HISTORY).content.decode()
     assert not SearchWeights.objects.exists()
+
+
+def test_a_governor_is_shown_what_the_labelled_queries_lose_and_gain(
+    client_for, governor, alice, tools
+):
+    mine, hers = make_agent(governor, slug="mine"), make_agent(alice, slug="hers")
+    read = [tools["scrape_page"].pk]
+    case_create(mine, by=governor, query="read the text", expected=read)
+    case_create(hers, by=alice, query="read something of mine", expected=read)
+    case_create(mine, by=governor, query="good morning", expected=[])
+    weights = fields(description=0, floor=0.3)
+    told = client_for(governor).post(SAVE, weights).content.decode()
+    assert "0 mended, 2 lost" in told and "worse" in told
+    assert "read the text" in told and "read something of mine" not in told
+    effect = effect_of(Weights(description=0.0, floor=0.3), governor)
+    assert (effect.cases, effect.passed_before, effect.passed_after) == (3, 3, 1)
+    assert [case.query for case in effect.own_broken] == ["read the text"]
+    back = effect_of(Weights(), governor)
+    assert (back.mended, back.broken) == (0, 0)
+    assert {metric.way for metric in back.metrics} == {"same"}
+
+
+def test_without_labelled_queries_a_governor_is_told_that_nothing_is_measured(client_for, governor):
+    told = client_for(governor).post(SAVE, fields(name=2)).content.decode()
+    assert "nothing tells whether this is better" in told
+
+
+def test_a_measurement_that_takes_too_long_leaves_the_decision_possible(
+    client_for, governor, monkeypatch
+):
+    def late(*_):
+        raise SearchTimeout("The search for tools took too long.")
+
+    monkeypatch.setattr("agents.views.workbench.effect_of", late)
+    answer = client_for(governor).post(SAVE, fields(name=2))
+    assert answer.status_code == 200
+    assert "They could not be ranked now" in answer.content.decode()
+
+
+def test_an_owner_goes_on_to_label_the_message(client_for, alice, bob, team, tools):
+    make_agent(alice, slug="mine", team=team, visibility="team")
+    data = {"message": "read a page & more", "earlier": "hi\nthere", "agent": "mine"}
+    told = client_for(alice).post(PAGE, data).content.decode()
+    url = (
+        "/agents/mine/search/new/?query=read%20a%20page%20%26%20more&amp;recent=hi&amp;recent=there"
+    )
+    assert url in told
+    form = client_for(alice).get(url.replace("&amp;", "&")).content.decode()
+    assert "read a page &amp; more" in form and "hi\nthere" in form
+    assert "labelled query" not in client_for(bob).post(PAGE, data).content.decode()
 
 
 def test_weights_that_cannot_be_are_not_saved(client_for, governor):

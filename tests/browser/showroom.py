@@ -12,7 +12,9 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from agents.experiments import ToolsetPlan, experiment_create, experiment_start
-from agents.models import Agent, Experiment, ModelUsage
+from agents.models import Agent, Experiment, ModelUsage, SearchCase, SearchEvaluation
+from agents.search_cases import case_create
+from agents.search_evaluations import evaluation_request, evaluation_run
 from chat.models import Conversation, Message, Turn
 from chat.models.message import Role as Speaker
 from chat.models.turn import TurnStatus
@@ -51,6 +53,7 @@ class Showroom:
     governor: User
     agent: Agent
     new_agent: Agent
+    case: SearchCase
     experiment: Experiment
     draft: Experiment
     package: Package
@@ -119,6 +122,7 @@ def furnish() -> Showroom:
     return Showroom(
         governor=admin,
         agent=agent,
+        case=_searches(admin, agent, busy),
         new_agent=factories.make_agent(admin, name="Newcomer", slug="newcomer"),
         experiment=experiment,
         draft=draft,
@@ -285,6 +289,35 @@ def _experiment(owner: User, agent: Agent, tools: list[Tool]) -> tuple[Experimen
                 turn=turn, position=1, role=Speaker.TOOL, result={"status": state}
             )
     return made, conversation
+
+
+def _searches(owner: User, agent: Agent, tools: list[Tool]) -> SearchCase:
+    """Label queries and measure them, with two weeks of earlier measurements."""
+    long = "Which connection do I take " * 20
+    for query, expected in ((long, tools[:3]), ("hello, how are you", []), ("price", tools[:1])):
+        case = case_create(
+            agent,
+            by=owner,
+            query=query,
+            recent=["I go to Turin"],
+            expected=[tool.pk for tool in expected],
+        )
+    evaluation_run(evaluation_request(agent, by=owner, queued=False).pk)
+    latest = SearchEvaluation.objects.get()
+    for days in range(1, 15):
+        share = 0.5 + 0.03 * (14 - days)
+        keys = ("nDCG@5", "recall@5", "MRR@10", "no_answer_accuracy")
+        metrics = {key: round(share - 0.1 * place, 2) for place, key in enumerate(keys)}
+        made = SearchEvaluation.objects.create(
+            agent=agent,
+            state="done",
+            total=3,
+            done=3,
+            metrics={**latest.metrics, **metrics},
+            finished_at=latest.created_at - timedelta(days=days),
+        )
+        SearchEvaluation.objects.filter(pk=made.pk).update(created_at=made.finished_at)
+    return case
 
 
 def _job(owner: User) -> ImportJob:

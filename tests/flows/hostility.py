@@ -13,6 +13,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
 from agents.experiments import ToolsetPlan, experiment_create, present_toolset
+from agents.search_cases import case_create
 from agents.services import credential_set
 from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
@@ -178,6 +179,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         a=present_toolset(agent),
         b=ToolsetPlan(tools={}, discovery_mode="auto"),
     )
+    case = case_create(agent, by=owner, query="What is 17 times 23?", expected=[calculator.pk])
     feed = SyncFeed.objects.create(kind="keyword", keyword="tools")
     look = SyncRun.objects.create(feed=feed, finished_at=now)
     proposal = package_announce(package, by=owner, cause=Cause.IMPORT)
@@ -217,6 +219,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "invocation_id": invocation.pk,
         "credential_id": credential.pk,
         "experiment_id": experiment.pk,
+        "case_id": case.pk,
+        "version": 0,
         "token_id": token.pk,
         "builtin": calculator.pk,
     }
