@@ -214,6 +214,7 @@ SPECTACULAR_SETTINGS = {
         "ToolVisibility": "registry.models.tool.Visibility",
         "AgentVisibility": "agents.models.agent.AgentVisibility",
         "ImportStatus": "registry.models.job.JobStatus",
+        "StateEnum": "registry.models.proposal.ProposalState",
         "MeasureState": "agents.models.search_case.MeasureState",
         "RunStatus": "sequences.models.run.RunStatus",
     },

@@ -165,7 +165,9 @@ def _plot(done: Sequence[SearchEvaluation]) -> Plot:
         Series(name=label, css=css, values=[item.metrics.get(key) for item in done])
         for key, label, css, _ in METRICS
     ]
-    return lined("search-quality", "Over time", labels, series, lambda value: f"{value:.2f}")
+    return lined(
+        "search-quality", "Over time", labels, series, lambda value: f"{value:.2f}", most=1
+    )
 
 
 def _form(

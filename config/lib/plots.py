@@ -117,10 +117,15 @@ def lined(
     labels: Sequence[str],
     series: Sequence[Series],
     words: Format,
+    *,
+    most: float | None = None,
 ) -> Plot:
-    """Return one line for each series; where there is no value it is broken off."""
+    """Return one line for each series; where there is no value it is broken off.
+
+    The scale ends at `most`, such as 1 for shares, or at the next round number.
+    """
     known = [value for part in series for value in part.values if value is not None]
-    top = ceiling(max(known, default=0))
+    top = most or ceiling(max(known, default=0))
     lines = [Line(path=path, css=part.css) for part in series if (path := _path(part.values, top))]
     return _plot(name, title, labels, series, words, top, lines=lines)
 

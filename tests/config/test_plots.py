@@ -46,6 +46,13 @@ def test_a_line_is_broken_off_where_there_is_no_value():
     assert plot.x_labels == ["a", "c", "f", "h"]
 
 
+def test_shares_are_drawn_on_the_whole_scale():
+    series = [Series(name="Share", css="plot-1", values=[0.5, 0.25])]
+    plot = lined("l", "L", ["a", "b"], series, lambda value: f"{value:.2f}", most=1)
+    assert plot.y_labels == ("1.00", "0.50", "0.00")
+    assert plot.lines[0].path == "M5.0 50.0L15.0 75.0"
+
+
 def test_a_plot_of_nothing_is_empty():
     assert lined("l", "L", ["a"], [Series(name="p", css="c", values=[None])], lasting).empty
     assert stacked("s", "S", [], [], counted).empty

@@ -1,12 +1,11 @@
 """`manage.py eval_search`."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from rich import box
 from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
@@ -80,9 +79,9 @@ class Command(BaseCommand):
             document = told(tools, queries, weights, trials)
             self.stdout.write(json.dumps(document, ensure_ascii=False, indent=2))
         else:
-            style = box.MARKDOWN if options["markdown"] else box.HEAVY_HEAD
             kinds = options["by_kind"] or options["markdown"]
-            self._tell(tools, queries, trials, kinds=kinds, style=style)
+            show = self._markdown if options["markdown"] else self._table
+            self._tell(tools, queries, trials, kinds=kinds, show=show)
 
     def _trials(
         self,
@@ -111,33 +110,41 @@ class Command(BaseCommand):
         trials: Sequence[Trial],
         *,
         kinds: bool,
-        style: box.Box,
+        show: Callable[[Sequence[str], Sequence[Sequence[str]]], None],
     ) -> None:
         empty = sum(not query.relevant for query in queries)
         self.stdout.write(
             f"{len(tools):,} tools, {len(queries) - empty:,} queries with an answer, "
             f"{empty:,} without\n"
         )
-        table = Table(
-            "ranking", *(HEADINGS.get(name, name) for name in COLUMNS), "build ms", box=style
+        headings = [HEADINGS.get(name, name) for name in COLUMNS]
+        show(
+            ["ranking", *headings, "build ms"],
+            [
+                [trial.name, *_cells(summary(trial.judged)), f"{trial.build_ms:,.0f}"]
+                for trial in trials
+            ],
         )
-        for trial in trials:
-            cells = _cells(summary(trial.judged))
-            table.add_row(trial.name, *cells, f"{trial.build_ms:,.0f}")
-        self._print(table)
         if kinds:
-            table = Table(
-                "kind", "queries", *(HEADINGS.get(name, name) for name in COLUMNS), box=style
-            )
-            for kind, told_of in by_kind(trials[0].judged).items():
-                count = told_of.queries + told_of.no_answer_queries
-                table.add_row(kind, str(count), *_cells(told_of))
             self.stdout.write("")
-            self._print(table)
+            show(
+                ["kind", "queries", *headings],
+                [
+                    [kind, str(told_of.queries + told_of.no_answer_queries), *_cells(told_of)]
+                    for kind, told_of in by_kind(trials[0].judged).items()
+                ],
+            )
 
-    def _print(self, table: Table) -> None:
+    def _table(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        table = Table(*headings)
+        for row in rows:
+            table.add_row(*row)
         width = None if self.stdout.isatty() else 160
         Console(file=cast(IO[str], self.stdout), width=width).print(table)
+
+    def _markdown(self, headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        for row in (headings, ["---"] * len(headings), *rows):
+            self.stdout.write(f"| {' | '.join(row)} |")
 
 
 def weights_from(path: Path | None) -> Weights:
