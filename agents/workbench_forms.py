@@ -57,6 +57,9 @@ class WeightsForm(forms.Form):
     use_required_attribute = False
 
     def __init__(self, data: Any = None, *, in_force: Decided, **options: Any) -> None:
+        if data is not None:  # a link may name a few weights; the others are shown as they are
+            names = hidden(in_force.weights.as_dict())
+            data = {**names, **{name: data[name] for name in data}}
         super().__init__(data, label_suffix="", **options)
         self.in_force = in_force
         for name, value in in_force.weights.as_dict().items():

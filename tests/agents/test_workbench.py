@@ -1,5 +1,7 @@
 """The search workbench: what a message finds and why, and how weights change for everybody."""
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -62,6 +64,13 @@ def test_a_message_shows_what_is_found_and_each_part(client_for, alice, tools):
 
 def test_a_message_can_be_linked_to(client_for, alice, tools):
     assert b"scrape_page" in client_for(alice).get(PAGE, {"message": "read a page"}).content
+
+
+def test_a_link_may_name_a_few_weights_alone(client_for, alice, tools):
+    told = client_for(alice).get(PAGE, {"message": "read", "w-name": "2"}).content.decode()
+    assert "Tried weights" in told and 'name="w-k1"' in told
+    field = re.search(r'<input[^>]*name="w-k1"[^>]*>', told)
+    assert field is not None and 'value="1.6"' in field[0]
 
 
 def test_htmx_gets_the_outcome_alone(client_for, alice, tools):
