@@ -115,8 +115,9 @@ class Command(BaseCommand):
         empty = sum(not query.relevant for query in queries)
         self.stdout.write(
             f"{len(tools):,} tools, {len(queries) - empty:,} queries with an answer, "
-            f"{empty:,} without\n"
+            f"{empty:,} without"
         )
+        self.stdout.write("")
         headings = [HEADINGS.get(name, name) for name in COLUMNS]
         show(
             ["ranking", *headings, "build ms"],
