@@ -29,6 +29,7 @@ from config.lib.types import JsonObject
 from registry.importing.errors import QueueUnavailable
 from registry.loading import code_ids
 from registry.search.evaluation import DEPTH, Judged, Summary, first_place, summary
+from registry.search.in_force import weights_now
 from registry.search.service import BELOW_FLOOR, BEYOND_LIMIT, Hit, search
 from registry.search.weights import Weights
 
@@ -152,7 +153,7 @@ def evaluation_request(
     return made
 
 
-def evaluation_run(evaluation_id: UUID, weights_version: int | None = None) -> Evaluated | None:
+def evaluation_run(evaluation_id: UUID) -> Evaluated | None:
     """Carry out a measurement that waits; None when somebody else has it, or it failed."""
     claimed = SearchEvaluation.objects.filter(pk=evaluation_id, state=MeasureState.QUEUED).update(
         state=MeasureState.RUNNING, started_at=timezone.now()
@@ -184,7 +185,7 @@ def evaluation_run(evaluation_id: UUID, weights_version: int | None = None) -> E
         done=len(cases),
         metrics=found.as_json(),
         ranks={str(result.case_id): result.as_json() for result in found.results},
-        weights_version=weights_version,
+        weights_version=weights_now().version or None,
     )
     _clear_old(agent)
     return found

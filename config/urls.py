@@ -19,6 +19,7 @@ urlpatterns = [
     path("api/", include("config.api_urls")),
     path("search/palette/", views.palette, name="palette"),
     path("usage/", usage_overview, name="usage"),
+    path("search/", include("agents.search_urls")),
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),
     path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),

@@ -11,7 +11,12 @@ from typing import Any
 import psycopg
 from django.db import connection
 
-from registry.models.triggers import CHANGE_CHANNEL, STOP_CHANNEL, VECTOR_CHANNEL
+from registry.models.triggers import (
+    CHANGE_CHANNEL,
+    STOP_CHANNEL,
+    VECTOR_CHANNEL,
+    WEIGHTS_CHANNEL,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -105,7 +110,7 @@ class _Listener:
             psycopg.connect(**self._parameters, autocommit=True) as feed,
             selectors.DefaultSelector() as selector,
         ):
-            for channel in (CHANGE_CHANNEL, STOP_CHANNEL, VECTOR_CHANNEL):
+            for channel in (CHANGE_CHANNEL, STOP_CHANNEL, VECTOR_CHANNEL, WEIGHTS_CHANNEL):
                 feed.execute(f"LISTEN {channel}")
             self._tell(None, "")
             selector.register(feed.fileno(), selectors.EVENT_READ)

@@ -15,7 +15,8 @@ from registry.models.health import Health, HealthState, in_state
 from registry.models.tool import MERIT
 from registry.needs import packages_lacking_keys
 from registry.search.columns import Narrowing
-from registry.search.service import FLOOR, search
+from registry.search.in_force import weights_now
+from registry.search.service import search
 from registry.selectors import tools_named, tools_visible_to
 
 MINE = "me"
@@ -62,7 +63,8 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
         return tools.order_by("title", "pk")
     narrowing = Narrowing(kind=filters.kind, category=filters.category)
     hits = search(filters.q, user=user, limit=MOST_FOUND, narrowing=narrowing).hits
-    found = [hit.tool_id for hit in hits if hit.score >= FLOOR]
+    floor = weights_now().weights.floor
+    found = [hit.tool_id for hit in hits if hit.score >= floor]
     tools, named = tools_named(tools, filters.q)
     ranks = [
         When(in_state(Health.BROKEN), then=Value(BROKEN_RANK)),

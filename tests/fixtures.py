@@ -19,6 +19,8 @@ def _fresh_search(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "registry.search.service" in sys.modules:
         sys.modules["registry.search.service"].reset()
+    if "registry.search.in_force" in sys.modules:
+        sys.modules["registry.search.in_force"].reset()
     if "registry.running" in sys.modules:  # it follows the same change feed
         sys.modules["registry.running"].running.reset()
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents import search_cases, search_evaluations, selectors
 from agents.choosing import is_search, search_of
 from agents.models import Agent, SearchCase, SearchEvaluation
-from agents.models.search_case import MeasureState
+from agents.models.search_case import LONGEST_QUERY, MOST_RECENT, MeasureState
 from agents.search_cases import CaseDraft
 from agents.search_forms import SearchCaseForm, draft_of
 from config.lib.errors import DomainError
@@ -73,7 +73,11 @@ def search_list(request: SignedInRequest, slug: str) -> HttpResponse:
 def case_create(request: SignedInRequest, slug: str) -> HttpResponse:
     """Add a labelled query by hand."""
     agent = selectors.agent_owned_by(request.user, slug)
-    form = SearchCaseForm(request.POST or None, draft=CaseDraft(), unsent=is_search(request))
+    draft = CaseDraft(  # from the search workbench
+        query=request.GET.get("query", "")[:LONGEST_QUERY],
+        recent=tuple(request.GET.getlist("recent")[-MOST_RECENT:]),
+    )
+    form = SearchCaseForm(request.POST or None, draft=draft, unsent=is_search(request))
     if form.is_valid():
         try:
             search_cases.case_create(agent, by=request.user, **form.fields_of_case())

@@ -1,5 +1,5 @@
 """Govern packages, tools and what was called, in the Django admin."""
 
-from registry.admin import audit, packages, people, proposals, records, sync, tools
+from registry.admin import audit, packages, people, proposals, records, search, sync, tools
 
-__all__ = ["audit", "packages", "people", "proposals", "records", "sync", "tools"]
+__all__ = ["audit", "packages", "people", "proposals", "records", "search", "sync", "tools"]

@@ -6,6 +6,7 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api.explained_serializers import PartsSerializer
 from registry.models import (
     Package,
     Tool,
@@ -299,7 +300,16 @@ class FoundSerializer(serializers.Serializer[Hit]):
     tool = ToolSerializer()
     score = serializers.FloatField()
     why = serializers.CharField()
-    parts = serializers.DictField(child=serializers.FloatField(), required=False)
+    parts = PartsSerializer(required=False)
+
+
+class FilteredSerializer(serializers.Serializer[Any]):
+    """One tool that fits and was left out, and why."""
+
+    tool = serializers.UUIDField()
+    name = serializers.CharField()
+    score = serializers.FloatField()
+    reason = serializers.CharField()
 
 
 class SearchAnswerSerializer(serializers.Serializer[Any]):
@@ -307,6 +317,7 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
 
     query = serializers.CharField()
     results = FoundSerializer(many=True)
+    filtered = FilteredSerializer(many=True, required=False)
     total = serializers.IntegerField()
     took_ms = serializers.FloatField()
     mode = serializers.ChoiceField(choices=[mode.value for mode in Mode])

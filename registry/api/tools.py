@@ -49,6 +49,9 @@ READ_WRITE = {
 }
 RUN = {"POST": "tools:run"}
 DEFAULT_TYPE = ToolKind.SEQUENCE.value
+MOST_FILTERED = 50
+"""Tools that an explained search tells were left out."""
+
 MOST_RECENT = 20
 """Earlier messages that a search takes."""
 
@@ -176,6 +179,7 @@ class ToolSearchView(APIView):
                     exclude=denied,
                     scopes=context.scopes,
                     narrowing=narrowing,
+                    explained=asked["explain"],
                 )
             return look_up(
                 [text for text in texts if text],
@@ -355,14 +359,25 @@ def _found(
             "tool": shapes.ToolSerializer(tools[hit.tool_id]).data,
             "score": hit.score,
             "why": hit.why or _why(texts, tools[hit.tool_id]),
-            **({"parts": dict(hit.parts)} if explained else {}),
+            **({"parts": hit.explanation.as_dict()} if hit.explanation else {}),
         }
         for hit in answer.found
         if hit.tool_id in tools
     ]
+    filtered = [
+        {
+            "tool": str(hit.tool_id),
+            "name": hit.wire_name,
+            "score": hit.score,
+            "reason": hit.reason,
+        }
+        for hit in answer.hits
+        if not hit.injected
+    ]
     return {
         "query": answer.query,
         "results": results,
+        **({"filtered": filtered[:MOST_FILTERED]} if explained else {}),
         "total": answer.total,
         "took_ms": answer.took_ms,
         "mode": answer.mode.value,

@@ -17,6 +17,7 @@ MODELS: Mapping[str, str] = {
     "registry.toolversion": "Tool version",
     "registry.proposal": "Proposal",
     "registry.retentionpolicy": "Retention policy",
+    "registry.searchweights": "Search weights",
     "registry.syncfeed": "Sync feed",
     "registry.upload": "Upload",
     "registry.invocation": "Calls",

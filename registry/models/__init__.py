@@ -8,6 +8,7 @@ from registry.models.job import ImportJob
 from registry.models.package import Package
 from registry.models.proposal import Proposal
 from registry.models.retention_policy import RetentionPolicy
+from registry.models.search_weights import SearchWeights
 from registry.models.sync import SyncEntry, SyncFeed, SyncRun
 from registry.models.tool import Tool
 from registry.models.tool_vector import ToolVector
@@ -35,6 +36,7 @@ __all__ = [
     "Proposal",
     "QualityDue",
     "RetentionPolicy",
+    "SearchWeights",
     "SiteUsage",
     "SyncEntry",
     "SyncFeed",

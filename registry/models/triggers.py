@@ -28,6 +28,9 @@ SEARCH_XID_HELP = "The transaction that last changed what the search reads; set 
 VECTOR_CHANNEL = "outfitter_vectors"
 """NOTIFY channel on which it is told of which tools vectors were stored or removed: their ids,
 separated by commas."""
+WEIGHTS_CHANNEL = "outfitter_weights"
+"""NOTIFY channel on which it is told that governors saved search weights; the payload is their
+version."""
 
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),

@@ -6,7 +6,6 @@ The recipe and its figures stand in `docs/reference/search-ranking.md`.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +20,15 @@ from registry.search.form import REQUEST, Form, form_of
 from registry.search.forward import IdfOf, Known
 from registry.search.history import reliance
 from registry.search.kept import Kept, merit_of
+from registry.search.look import Earlier, Look, Scored, Text
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
 from registry.search.relevance import (
     COEFFICIENTS,
-    FROM_HISTORY,
     LOOKED_AT,
     everyday,
     features,
-    reasons,
     relevance,
-    spread,
 )
 from registry.search.scoring import best_clause, leads, together
 from registry.search.spelling import Spelling
@@ -65,22 +62,6 @@ class Ranked:
     id: str
     score: float
     parts: Mapping[str, float]
-
-
-class _Scored(NamedTuple):
-    """How one text of a need scores the candidates, each part by candidate."""
-
-    text: Floats
-    coverage: Floats
-    clause: Floats
-    passage: Floats
-    limitations: Floats
-    covered: Floats
-
-    @property
-    def total(self) -> Floats:
-        """Return the sum of the parts."""
-        return self.text + self.coverage + self.clause + self.passage - self.limitations
 
 
 class Engine:
@@ -217,28 +198,102 @@ class Engine:
         index's own are applied as exactly, only slower. With `vectors` and the vector of the
         need, likeness in meaning orders the candidates as well.
         """
+        look = self.look(
+            need,
+            weights=weights,
+            mask=mask,
+            limit=limit,
+            vectors=vectors,
+            query_vector=query_vector,
+        )
+        return [] if look is None else self.ranked(look, limit)
+
+    def look(
+        self,
+        need: Need,
+        *,
+        weights: Weights | None = None,
+        mask: Mask | None = None,
+        limit: int = 50,
+        vectors: Vectors | None = None,
+        query_vector: Vector | None = None,
+    ) -> Look | None:
+        """Return all that `rank` tells of and why; None where nothing comes near."""
         weights = weights or self.weights
         said = [_read(text) for text in (need.text, *need.queries)]
         leans = need.recent and weights.history and _reliance(said[0]) > 0
-        texts = [*said, _read(_recent(need)) if leans else Reading({})]
-        texts = [self._spelt(reading, weights) for reading in texts]
-        gains = [self._gains(reading, weights) for reading in texts[:-1]]
-        gains.append(self._gains(texts[-1], weights, MOST_EARLIER))
+        forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
+        texts = [self._text(each, form, weights) for each, form in zip(said, forms, strict=False)]
+        earlier = _read(_recent(need)) if leans else Reading({})
+        texts.append(self._text(earlier, forms[-1], weights, MOST_EARLIER))
+        gains = [text.gains for text in texts]
         candidates = candidates_of(self._postings, gains[:-1], gains[-1], mask)
         meant = None
         if vectors is not None and query_vector is not None and said[0].terms:
             candidates = self._with_near(candidates, mask, vectors, query_vector)
             meant = self._likeness(candidates, vectors, query_vector)
         if not len(candidates):
-            return []
-        scored = [
-            self._scored(reading, gained, candidates, weights)
-            for reading, gained in zip(texts, gains, strict=True)
-        ]
-        history = _history(texts[0], scored[0], scored.pop(), weights)
-        forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
+            return None
+        scored = [self._scored(text, candidates, weights) for text in texts]
+        before = _history(texts[0].reading, scored[0], scored.pop(), weights)
         share = fusion.share_of(weights.dense, len(said[0].clauses))
-        return self._fused(scored, history, gains, forms, candidates, weights, limit, meant, share)
+        words = together(np.array([each.total for each in scored])) + before.added
+        lifts = self._lifts(candidates, weights)
+        score = words if meant is None else fusion.fuse(words, meant, share)
+        score = score * (lifts[:, 0] * lifts[:, 1] * lifts[:, 2])
+        order = first_of(score, lambda place: self._ids[candidates[place]], max(limit, LOOKED_AT))
+        first = candidates[order[:LOOKED_AT]]
+        return Look(
+            need=need,
+            weights=weights,
+            texts=texts,
+            candidates=candidates,
+            scored=scored,
+            earlier=before,
+            meant=meant,
+            share=share,
+            words=words,
+            lifts=lifts,
+            score=score,
+            order=order,
+            fits=[relevance(self.features_of(text, first, weights)) for text in texts],
+            near=fusion.near(float(meant[order[0]])) if meant is not None and order else 0.0,
+        )
+
+    def ranked(self, look: Look, limit: int) -> list[Ranked]:
+        """Return the first candidates in order, each with its relevance, which falls in order."""
+        totals = np.array([each.total for each in look.scored])
+        lift = look.lifts.prod(axis=1)
+        ranked = []
+        for place, own in zip(look.order[:limit], look.shares, strict=False):
+            told = look.scored[int(totals[:, place].argmax()) if len(totals) > 1 else 0]
+            ranked.append(
+                Ranked(
+                    self._ids[look.candidates[place]],
+                    round(float(own), 4),
+                    {
+                        "text": round(float(told.text[place]), 4),
+                        "coverage": round(float(told.coverage[place]), 4),
+                        "clause": round(float(told.clause[place]), 4),
+                        "passage": round(float(told.passage[place]), 4),
+                        "limitations": round(float(-told.limitations[place]), 4),
+                        "history": round(float(look.earlier.added[place]), 4),
+                        "factor": round(float(lift[place]), 4),
+                        **_told(look.meant, place),
+                    },
+                )
+            )
+        return ranked
+
+    def adopt(self, weights: Weights) -> None:
+        """Rank by other weights from now on, as quickly as by those before."""
+        if weights != self.weights:
+            self.weights = weights
+            self._postings.adopt(_scheme(weights))
+
+    def counts(self, term: str, slot: int) -> Sequence[int]:
+        """Return how often each text of a tool says a term, in the order of `FIELDS`."""
+        return self._postings.counts(term, slot)
 
     def _with_near(
         self, candidates: Ints, mask: Mask | None, vectors: Vectors, query_vector: Vector
@@ -261,15 +316,26 @@ class Engine:
     def _likeness(self, slots: Ints, vectors: Vectors, query_vector: Vector) -> Vector:
         return vectors.likeness([self._ids[slot] for slot in slots.tolist()], query_vector)
 
-    def reasons(self, text: str, document_id: str) -> dict[str, float]:
-        """Return what makes a tool relevant to a text or not, in log-odds; for explanations."""
-        return reasons(self.features(text, [document_id]))
-
     def features(self, text: str, ids: Sequence[str]) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
         slots = np.array([self._slots[each] for each in ids], np.int32)
-        gains = self._gains(_read(text), self.weights)
-        return self._features(gains, form_of(text), slots, self.weights)
+        reading = _read(text)
+        said = Text(reading, {}, self._gains(reading, self.weights), form_of(text))
+        return self.features_of(said, slots, self.weights)
+
+    def _text(
+        self, reading: Reading, form: Form, weights: Weights, most: int | None = None
+    ) -> Text:
+        corrected = self._corrected(reading, weights)
+        if corrected:
+            reading = _read_as(reading, corrected, weights.corrected)
+        return Text(reading, corrected, self._gains(reading, weights, most), form)
+
+    def _lifts(self, slots: Ints, weights: Weights) -> Floats:
+        """Return what quality, health and popularity multiply the score of each tool by."""
+        factors = np.array([weights.quality, weights.health, weights.popularity])
+        lifts: Floats = 1 + self._merit.values[slots] * factors
+        return lifts
 
     def _gains(self, reading: Reading, weights: Weights, most: int | None = None) -> Gains:
         scheme = self._scheme(weights)
@@ -287,7 +353,12 @@ class Engine:
         return self._postings.gains(reading.terms, scheme, lead=lead, most=most)
 
     def _scheme(self, weights: Weights) -> Scheme:
-        return self._postings.scheme if weights == self.weights else _scheme(weights)
+        """Return the scheme of weights: the index's own where it scores alike, which is kept."""
+        own = self._postings.scheme
+        if weights is self.weights:
+            return own
+        other = _scheme(weights)
+        return own if other == own else other
 
     def corrected(self, text: str, weights: Weights | None = None) -> dict[str, tuple[str, ...]]:
         """Return the terms of a text that no tool holds and are read as others."""
@@ -314,26 +385,8 @@ class Engine:
         }
         return {term: others for term, others in found.items() if others}
 
-    def _spelt(self, reading: Reading, weights: Weights) -> Reading:
-        """Return a text with the words that no tool holds read as others."""
-        corrected = self._corrected(reading, weights)
-        if not corrected:
-            return reading
-
-        def read_as(terms: dict[str, float]) -> dict[str, float]:
-            read = {term: weight for term, weight in terms.items() if term not in corrected}
-            for term in terms.keys() & corrected.keys():
-                for other in corrected[term]:
-                    read.setdefault(other, weights.corrected * terms[term])
-            return read
-
-        return replace(
-            reading, terms=read_as(reading.terms), clauses=tuple(map(read_as, reading.clauses))
-        )
-
-    def _scored(
-        self, reading: Reading, gains: Gains, candidates: Ints, weights: Weights
-    ) -> _Scored:
+    def _scored(self, text: Text, candidates: Ints, weights: Weights) -> Scored:
+        reading, gains = text.reading, text.gains
         total = gains.total(candidates)
         most = float(total.max(initial=0.0))
         best = np.zeros(len(candidates))
@@ -354,77 +407,19 @@ class Engine:
             return weight * part(candidates, known, idf_of)
 
         covered = weighed(1.0, self._forward.coverage)
-        return _Scored(
+        return Scored(
             text=total / most if most else total,
             coverage=weights.name_coverage * covered,
             clause=weights.clause * best / most if most else best,
             passage=weighed(weights.passage, self._forward.likeness_of_passages),
             limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
             covered=covered,
+            most=most,
         )
 
-    def _fused(
-        self,
-        scored: Sequence[_Scored],
-        history: Floats,
-        gains: Sequence[Gains],
-        forms: Sequence[Form],
-        candidates: Ints,
-        weights: Weights,
-        limit: int,
-        meant: Vector | None,
-        share: float,
-    ) -> list[Ranked]:
-        """Return the first candidates in order, each with its relevance, which falls in order."""
-        totals = np.array([each.total for each in scored])
-        factors = np.array([weights.quality, weights.health, weights.popularity])
-        lifts = 1 + self._merit.values[candidates] * factors
-        lift = lifts[:, 0] * lifts[:, 1] * lifts[:, 2]
-        score = together(totals) + history
-        if meant is not None:
-            score = fusion.fuse(score, meant, share)
-        score = score * lift
-        most = max(limit, LOOKED_AT)
-        order = first_of(score, lambda place: self._ids[candidates[place]], most)
-        fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
-        if meant is not None and order:
-            fit = max(fit, fusion.near(float(meant[order[0]])))
-        ranked = []
-        for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
-            told = scored[int(totals[:, place].argmax()) if len(scored) > 1 else 0]
-            ranked.append(
-                Ranked(
-                    self._ids[candidates[place]],
-                    round(float(own), 4),
-                    {
-                        "text": round(float(told.text[place]), 4),
-                        "coverage": round(float(told.coverage[place]), 4),
-                        "clause": round(float(told.clause[place]), 4),
-                        "passage": round(float(told.passage[place]), 4),
-                        "limitations": round(float(-told.limitations[place]), 4),
-                        "history": round(float(history[place]), 4),
-                        "factor": round(float(lift[place]), 4),
-                        **_told(meant, place),
-                    },
-                )
-            )
-        return ranked
-
-    def _relevance(
-        self, gains: Sequence[Gains], forms: Sequence[Form], slots: Ints, weights: Weights
-    ) -> float:
-        """Return how relevant the best of the slots are, for the text that they fit best.
-
-        What was said before counts where the message goes on from there.
-        """
-        own = [
-            relevance(self._features(gained, form, slots, weights))
-            for gained, form in zip(gains, forms, strict=True)
-        ]
-        earlier = FROM_HISTORY * own[-1] if forms[0].follows else 0.0
-        return max(*own[:-1], earlier)
-
-    def _features(self, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
+    def features_of(self, text: Text, slots: Ints, weights: Weights) -> Floats:
+        """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
+        gains = text.gains
         if not gains.terms or not len(slots):
             return np.zeros((0, len(COEFFICIENTS)))
         coverage = self._forward.coverage(
@@ -436,7 +431,7 @@ class Engine:
             coverage,
             rarest=self._postings.rarest_idf(self._scheme(weights)),
             size=len(self),
-            form=form,
+            form=text.form,
         )
 
     def _known(self, gains: Gains) -> Known:
@@ -451,14 +446,29 @@ class Engine:
         return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(self._scheme(weights))
 
 
-def _history(reading: Reading, own: _Scored, earlier: _Scored, weights: Weights) -> Floats:
+def _read_as(reading: Reading, corrected: Mapping[str, tuple[str, ...]], weight: float) -> Reading:
+    """Return a text with the words that no tool holds read as others."""
+
+    def read_as(terms: dict[str, float]) -> dict[str, float]:
+        read = {term: count for term, count in terms.items() if term not in corrected}
+        for term in terms.keys() & corrected.keys():
+            for other in corrected[term]:
+                read.setdefault(other, weight * terms[term])
+        return read
+
+    return replace(
+        reading, terms=read_as(reading.terms), clauses=tuple(map(read_as, reading.clauses))
+    )
+
+
+def _history(reading: Reading, own: Scored, earlier: Scored, weights: Weights) -> Earlier:
     """Return what the earlier messages add, the more the less the message stands on its own."""
     total = earlier.total
     most = float(total.max(initial=0.0))
     if not most:
-        return np.zeros_like(total)
-    coverage = float(own.covered[own.total.argmax()])
-    return weights.history * _reliance(reading, coverage) * total / most
+        return Earlier(0.0, np.zeros_like(total))
+    leaning = _reliance(reading, float(own.covered[own.total.argmax()]))
+    return Earlier(leaning, weights.history * leaning * total / most)
 
 
 def _reliance(reading: Reading, coverage: float = 0.0) -> float:

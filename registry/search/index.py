@@ -15,6 +15,7 @@ from django.db import DatabaseError, connection
 from registry.changes import Follower, feed
 from registry.models.triggers import CHANGE_CHANNEL
 from registry.search.deadline import Deadline
+from registry.search.in_force import weights_now
 from registry.search.reader import Outdated, Progress, Reader
 from registry.search.replica import Replica
 from registry.search.shelf import Shelf
@@ -86,10 +87,11 @@ class SearchIndex:
                 self._thread.start()
 
     def using(self, act: Callable[[Replica], Result], deadline: Deadline) -> Result:
-        """Return what `act` does with the replica, which must not be kept.
+        """Return what `act` does with the replica, which ranks by the weights in force.
 
-        Raises SearchTimeout where none is loaded in time.
+        It must not be kept. Raises SearchTimeout where none is loaded in time.
         """
+        weights = weights_now().weights
         if self.follows:
             self.warm()
             deadline.wait_for(self._loaded)
@@ -97,7 +99,9 @@ class SearchIndex:
             with deadline.querying(), deadline.holding(self._reading):
                 self._look()
         with deadline.holding(self._lock):
-            return act(self._reader.replica if self._reader else Replica())
+            replica = self._reader.replica if self._reader else Replica()
+            replica.engine.adopt(weights)
+            return act(replica)
 
     def look(self) -> None:
         """Have what changed read now, rather than when it is heard of."""

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from registry.search.history import states
-from registry.search.tokens import query_clauses, query_terms, tokenize, words_as_written
+from registry.search.tokens import query_clauses, query_terms
 
 LONGEST = 20_000
 """Characters of a message that are read; the need stands at its start or is not in words."""
@@ -69,39 +69,3 @@ def _quoted(text: str, terms: dict[str, float]) -> frozenset[str]:
     if not terms or not _QUOTES.search(text):
         return frozenset()
     return frozenset(terms.keys() - query_terms(_QUOTED.sub(" . ", text)).keys())
-
-
-@dataclass(frozen=True)
-class Told:
-    """How a message was read, for a page that explains a ranking.
-
-    `kept` are its words with the term that each gives, `dropped` those that say nothing of which
-    tool is wanted, `clauses` its parts that are scored by themselves.
-    """
-
-    kept: dict[str, str]
-    dropped: tuple[str, ...]
-    clauses: tuple[str, ...]
-    quoted: tuple[str, ...]
-    is_statement: bool
-
-
-def told(text: str) -> Told:
-    """Return how a message is read. Slow; a search does not need it."""
-    text = text[:LONGEST]
-    reading = read(text)
-    kept: dict[str, str] = {}
-    dropped: dict[str, None] = {}
-    for word in words_as_written(text):
-        terms = [term for term in tokenize(word) if term in reading.terms]
-        if terms:
-            kept.setdefault(word, terms[-1])
-        else:
-            dropped.setdefault(word)
-    return Told(
-        kept,
-        tuple(dropped),
-        tuple(" ".join(clause) for clause in reading.clauses),
-        tuple(sorted(reading.quoted)),
-        reading.is_statement,
-    )

@@ -7,7 +7,7 @@ term, until `merged` makes arrays of both.
 """
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -345,13 +345,22 @@ class Postings:
         """Return how much a term tells that one document holds; 0 where there is none."""
         return float((scheme or self.scheme).idf_of(1, self._living)) if self._living else 0.0
 
-    def held_by(self, slot: int) -> Iterator[tuple[str, bytes]]:
-        """Yield the terms of a document with their count in each field; slow, for explanations."""
-        wanted = set(self._terms.row(slot).tolist())
-        for term, number in self.vocabulary.items():
-            if number in wanted:
-                for slots, rows in (self._first(number), self._later(number)):
-                    yield from ((term, row.tobytes()) for row in rows[slots == slot])
+    def counts(self, term: str, slot: int) -> Sequence[int]:
+        """Return how often each field of a document holds a term; slow, for explanations."""
+        number = self.vocabulary.get(term)
+        if number is not None:
+            for slots, rows in (self._first(number), self._later(number)):
+                if len(held := rows[slots == slot]):
+                    return [int(count) for count in held[0]]
+        return [0] * self.base.rows.shape[1]
+
+    def adopt(self, scheme: Scheme) -> None:
+        """Score by another scheme from now on; each term's gains are computed when next asked."""
+        if scheme != self.scheme:
+            self.scheme = scheme
+            self._pieces.clear()
+            self._late_pieces.clear()
+            self._cached = 0
 
     def _first(self, number: int) -> tuple[Ints, Rows]:
         """Return slots and counts of a term, as far as the base has them."""

@@ -95,14 +95,18 @@ def relevance(rows: Floats) -> float:
     return float(1 / (1 + np.exp(-(float((said @ _WEIGHTS).max()) + INTERCEPT))))
 
 
-def reasons(rows: Floats) -> dict[str, float]:
-    """Return what each feature of the most relevant candidate adds, in log-odds."""
-    said = rows[rows[:, 0] > 0]
-    if not len(said):
-        return {}
-    best = said[int((said @ _WEIGHTS).argmax())] * _WEIGHTS
-    told = dict(zip(COEFFICIENTS, (round(float(value), 2) for value in best), strict=True))
-    return {**told, "base": INTERCEPT}
+def speaker(rows: Floats) -> int | None:
+    """Return the place of the most relevant candidate; None where no word of any is said."""
+    said = np.flatnonzero(rows[:, 0] > 0)
+    return int(said[(rows[said] @ _WEIGHTS).argmax()]) if len(said) else None
+
+
+def reasons(row: Floats) -> dict[str, float]:
+    """Return what each feature of a candidate adds, in log-odds; the sum gives its relevance."""
+    return {
+        **dict(zip(COEFFICIENTS, (row * _WEIGHTS).tolist(), strict=True)),
+        "base": INTERCEPT,
+    }
 
 
 def spread(best: float, scores: Floats) -> Floats:

@@ -18,6 +18,7 @@ from registry.search.columns import (
 from registry.search.dense.vectors import Meaning
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine, Ranked
+from registry.search.explain import Explanation, explain
 from registry.search.names import Names, Texts
 from registry.search.need import Need
 from registry.search.similar import similar
@@ -41,6 +42,7 @@ class Candidate(NamedTuple):
 
     ranked: Ranked
     fits: bool
+    explanation: Explanation | None = None
 
     @property
     def id(self) -> str:
@@ -119,6 +121,7 @@ class Replica:
         wanted: int,
         weights: Weights | None = None,
         meant: Meaning | None = None,
+        explained: bool = False,
     ) -> list[Candidate]:
         """Return the best of what an audience may see, the best first.
 
@@ -129,7 +132,7 @@ class Replica:
         fit = self._without(masks.fit, exclude)
 
         def ranked(mask: Mask) -> list[Candidate]:
-            found = self.engine.rank(
+            look = self.engine.look(
                 need,
                 mask=mask,
                 limit=most,
@@ -137,7 +140,16 @@ class Replica:
                 vectors=None if meant is None else meant.vectors,
                 query_vector=None if meant is None else meant.query,
             )
-            return [Candidate(each, bool(fit[self.engine.slot(each.id)])) for each in found]
+            if look is None:
+                return []
+            found = [
+                Candidate(each, bool(fit[self.engine.slot(each.id)]))
+                for each in self.engine.ranked(look, most)
+            ]
+            if not explained:
+                return found
+            told = explain(self.engine, look, most)
+            return [each._replace(explanation=one) for each, one in zip(found, told, strict=True)]
 
         most = max(MOST_RANKED, wanted)
         candidates = ranked(masks.visible)

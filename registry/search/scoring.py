@@ -58,3 +58,23 @@ def together(totals: Floats) -> Floats:
     turns = np.maximum(asked - PLACE * places, 0.0).max(axis=0)
     result: Floats = turns + AGREED * shares.mean(axis=0)
     return result
+
+
+def taken_together(totals: Floats) -> tuple[Floats, Floats]:
+    """Return what `together` makes of scores, as sums: factors by text and candidate, and a rest.
+
+    `(factors * totals).sum(axis=0) + rest` is what `together` returns; for explanations.
+    """
+    if len(totals) == 1:
+        return np.ones_like(totals), np.zeros(totals.shape[1])
+    most = totals.max(axis=1, keepdims=True)
+    inverse = np.divide(1.0, most, out=np.zeros_like(most), where=most > 0)
+    factors = np.broadcast_to(AGREED / len(totals) * inverse, totals.shape).copy()
+    asked = totals[1:] * inverse[1:]
+    places = np.argsort(np.argsort(-asked, axis=1, kind="stable"), axis=1, kind="stable")
+    turns = asked - PLACE * places
+    best, columns = turns.argmax(axis=0), np.arange(totals.shape[1])
+    has_turn = turns[best, columns] > 0
+    factors[1 + best, columns] += np.where(has_turn, inverse[1 + best, 0], 0.0)
+    rest: Floats = np.where(has_turn, -PLACE * places[best, columns], 0.0)
+    return factors, rest

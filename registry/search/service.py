@@ -17,15 +17,14 @@ from registry.models.health import BROKEN_STATES, HealthState
 from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
 from registry.search.dense import meaning
+from registry.search.explain import Explanation
+from registry.search.in_force import weights_now
 from registry.search.index import process_index
 from registry.search.need import Need
 from registry.search.replica import UPSTREAM_REST, Candidate
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
-
-FLOOR = Weights().floor
-"""Relevance below which a tool is not injected; calibrated in tests/registry/search."""
 
 SPARE = 10
 """Tools beyond the limit that are looked for, to be told of or to replace what has just gone."""
@@ -75,6 +74,8 @@ class Hit:
     why: str = ""
     """What of the tool fits, where it was not ranked by its words."""
 
+    explanation: Explanation | None = None
+
 
 @dataclass(frozen=True, kw_only=True)
 class SearchAnswer:
@@ -115,21 +116,24 @@ def search(
     limit: int = 5,
     exclude: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
-    floor: float = FLOOR,
+    floor: float | None = None,
     narrowing: Narrowing = EVERYTHING,
     weights: Weights | None = None,
+    explained: bool = False,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
 
     `recent` are the messages before it, `queries` what is wanted in a model's words, one need
     each. Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
-    person may not see, or that `narrowing` leaves out, are not told at all. Raises SearchTimeout
-    after `SEARCH_SECONDS`.
+    person may not see, or that `narrowing` leaves out, are not told at all. `weights` are tried in
+    place of those in force, `floor` in place of theirs; `explained` has each hit told in full how
+    its score came about. Raises SearchTimeout after `SEARCH_SECONDS`.
     """
-    floor = floor if weights is None else weights.floor
     started = time.perf_counter()
     deadline = Deadline()
+    if floor is None:
+        floor = (weights or weights_now().weights).floor
     need = Need(text=query, recent=tuple(recent), queries=tuple(queries))
     asked = meaning.ask(need)
     audience = audience_of(user)
@@ -145,6 +149,7 @@ def search(
             wanted=limit + SPARE,
             weights=weights,
             meant=meant,
+            explained=explained,
         ),
         deadline,
     )
@@ -203,6 +208,7 @@ class Judge:
                 reason=reason,
                 kind=tool.kind,
                 why=self.whys.get(each.id, ""),
+                explanation=each.explanation,
             )
 
     def _reason(self, tool: Tool, score: float, trouble: str) -> str:

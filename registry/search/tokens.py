@@ -139,25 +139,36 @@ def query_terms(text: str) -> dict[str, float]:
     much, not four times. A payload without words is replaced by the words for its kind, so that
     `What is 17 * 23?` asks for a calculation.
     """
-    kinds = []
-    for pattern, words in _KIND_WORDS:
-        text, found = pattern.subn(" ", text)
-        if found:
-            kinds.append(words)
-    clauses = [clause for clause in _CLAUSE_END.split(text) if not _is_chat(clause)]
-    counts = Counter(tokenize(" . ".join([*clauses, *kinds])))
+    text, kinds = kinds_in(text)
+    clauses = [clause for clause in clauses_of(text) if not _is_chat(clause)]
+    counts = Counter(tokenize(" . ".join([*clauses, *(words for _, words in kinds)])))
     return {term: count**0.5 for term, count in counts.items()}
 
 
 def query_clauses(text: str) -> list[dict[str, float]]:
     """Return the weighted terms of each clause of a query that has some, small talk left out."""
-    read = (query_terms(clause) for clause in _CLAUSE_END.split(text))
+    read = (query_terms(clause) for clause in clauses_of(text))
     return [terms for terms in read if terms]
+
+
+def clauses_of(text: str) -> list[str]:
+    """Return the clauses of a text, some of them perhaps blank."""
+    return _CLAUSE_END.split(text)
+
+
+def kinds_in(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return a text without its payloads, and the first payload of each kind with its words."""
+    kinds = []
+    for pattern, words in _KIND_WORDS:
+        if found := pattern.search(text):
+            kinds.append((found[0], words))
+            text = pattern.sub(" ", text)
+    return text, kinds
 
 
 def is_small_talk(text: str) -> bool:
     """Say whether a text is nothing but clauses that ask for no tool."""
-    clauses = [clause for clause in _CLAUSE_END.split(text) if _WORD.search(clause)]
+    clauses = [clause for clause in clauses_of(text) if _WORD.search(clause)]
     return bool(clauses) and all(map(_is_chat, clauses))
 
 

@@ -7,3 +7,4 @@ import "./filter-list.js";
 import "./menu.js";
 import "./palette.js";
 import "./request-errors.js";
+import "./sliders.js";

@@ -22,6 +22,7 @@ from agents.search_evaluations import (
 )
 from agents.services import tool_link
 from config.lib.errors import InvalidInput
+from registry.models import SearchWeights
 from registry.models.tool import Visibility
 from registry.search.weights import Weights
 from registry.services import tool_delete
@@ -140,7 +141,9 @@ def test_a_measurement_is_kept_with_the_rank_of_each_case(agent, alice, tools):
     kept(agent, "hello")
     asked = evaluation_request(agent, by=alice, queued=False)
     assert (asked.state, asked.total, asked.is_open) == ("queued", 3, True)
-    evaluation_run(asked.pk, weights_version=7)
+    values = Weights().as_dict()
+    SearchWeights.objects.create(version=7, values=values, reason="as before")
+    evaluation_run(asked.pk)
 
     made = evaluation_latest(agent)
     assert made is not None and not made.is_open

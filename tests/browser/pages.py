@@ -59,6 +59,10 @@ def every_page(room: Showroom) -> dict[str, str]:
         "audit-none": "/audit/?q=zzzz&subject=zzzz",
         "usage": "/usage/",
         "usage-mine": "/usage/?of=mine",
+        "search-workbench": "/search/",
+        "search-workbench-tried": "/search/?message=get+the+weather&w-name=2&w-floor=0.05",
+        "search-weights": "/search/weights/",
+        "search-weights-restore": "/search/weights/0/restore/",
         "agents": "/agents/",
         "agent": f"{agent}/",
         "agent-new": f"/agents/{room.new_agent.slug}/",
@@ -95,5 +99,6 @@ def every_page(room: Showroom) -> dict[str, str]:
         "admin-audit": "/admin/registry/auditevent/",
         "admin-users": "/admin/auth/user/",
         "admin-user": f"/admin/auth/user/{room.governor.pk}/change/",
+        "admin-search-weights": "/admin/registry/searchweights/",
         "admin-retention": "/admin/registry/retentionpolicy/",
     }

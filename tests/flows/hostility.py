@@ -220,6 +220,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "credential_id": credential.pk,
         "experiment_id": experiment.pk,
         "case_id": case.pk,
+        "version": 0,
         "token_id": token.pk,
         "builtin": calculator.pk,
     }

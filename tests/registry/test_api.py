@@ -8,7 +8,7 @@ from agents.tokens import token_create
 from registry.models import ImportJob, Invocation, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health
-from tests.factories import make_builtin, make_package, make_sequence, make_tool
+from tests.factories import make_builtin, make_package, make_sequence, make_tool, make_user
 
 pytestmark = pytest.mark.django_db
 
@@ -206,9 +206,29 @@ def test_a_search_finds_ranks_and_explains(alice):
     assert answer["total"] == 1
     assert answer["took_ms"] >= 0
     assert 0 < answer["results"][0]["score"] <= 1
-    assert "text" in answer["results"][0]["parts"]
     plain = bearer(alice).get(f"{API}/tools/search/?q=weather").json()
-    assert "parts" not in plain["results"][0]
+    assert "parts" not in plain["results"][0] and "filtered" not in plain
+
+
+def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
+    make_tool(wire_name="weather", description="Tells the weather of a town.", quality=0.5)
+    make_tool(wire_name="town_map", description="A map of a town.")
+    make_tool(wire_name="hidden_weather", visibility="private", owner=make_user("olga"))
+    url = f"{API}/tools/search/?q=the+weather+of+the+towns&explain=1&limit=1"
+    answer = bearer(alice).get(url).json()
+
+    [found] = answer["results"]
+    parts = found["parts"]
+    names = ("coverage", "clause", "passage", "limitations", "history", "dense")
+    gains = [term["gain"] for term in parts["terms"]]
+    total = sum(gains) + sum(parts[name] for name in names) + sum(parts["factors"].values())
+    assert total == pytest.approx(found["score"], abs=1e-6)
+    words = {term["word"]: term for term in parts["terms"]}
+    assert set(words) == {"weather", "towns"} and words["towns"]["term"] == "town"
+    assert set(words["weather"]["fields"]) == {"name", "description"}
+    assert parts["floor"] == 0.2
+    reasons = {left["name"]: left["reason"] for left in answer["filtered"]}
+    assert reasons == {"town_map": "enough tools found already"}
 
 
 @pytest.mark.parametrize(

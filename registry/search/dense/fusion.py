@@ -4,6 +4,8 @@ Both scores are stretched to 0–1 over the candidates and added by shares. Of t
 measured this one was best; joining ranks (RRF) lost two points (docs/how-to/semantic.md).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,14 +38,34 @@ def fuse(lexical: Scores, likeness: NDArray[np.floating], share: float) -> Score
     known = ~np.isnan(likeness)
     if share <= 0 or known.sum() < FEWEST:
         return lexical
-    words = _stretched(lexical)
-    meaning = np.zeros(len(lexical))
-    meaning[known] = _stretched(likeness[known].astype(np.float64))
-    if not known.all():
-        meaning[~known] = _expected(words[known], meaning[known], words[~known])
-    joined = (1 - share) * words + share * meaning
+    joined = (1 - share) * _stretched(lexical) + share * _meaning(lexical, likeness)
     least, most = float(lexical.min()), float(lexical.max())
     return _stretched(joined) * (most - least) + least if most > least else joined
+
+
+class Fused(NamedTuple):
+    """A joined score as a sum: `words` times the lexical one, plus `meaning`, plus `shift`."""
+
+    words: float
+    meaning: Scores
+    shift: float
+
+
+def fused_of(lexical: Scores, likeness: NDArray[np.floating], share: float) -> Fused:
+    """Return what `fuse` makes of scores, as sums; for explanations."""
+    if share <= 0 or (~np.isnan(likeness)).sum() < FEWEST:
+        return Fused(1.0, np.zeros(len(lexical)), 0.0)
+    meaning = share * _meaning(lexical, likeness)
+    least, most = float(lexical.min()), float(lexical.max())
+    if most <= least:
+        return Fused(0.0, meaning, 0.0)
+    joined = (1 - share) * _stretched(lexical) + meaning
+    low, high = float(joined.min()), float(joined.max())
+    if high <= low:
+        return Fused(0.0, np.zeros(len(lexical)), least)
+    words = (1 - share) / (high - low)
+    scale = (most - least) / (high - low)
+    return Fused(words, meaning * scale, least - low * scale - words * least)
 
 
 def near(cosine: float) -> float:
@@ -54,6 +76,17 @@ def near(cosine: float) -> float:
     default floor of .2. A candidate without a vector has none.
     """
     return 0.0 if np.isnan(cosine) else min(1.0, max(0.0, (cosine - STRANGE) / (SAME - STRANGE)))
+
+
+def _meaning(lexical: Scores, likeness: NDArray[np.floating]) -> Scores:
+    """Return how near each candidate is in meaning, in 0–1; expected where it is not known."""
+    known = ~np.isnan(likeness)
+    meaning = np.zeros(len(lexical))
+    meaning[known] = _stretched(likeness[known].astype(np.float64))
+    if not known.all():
+        words = _stretched(lexical)
+        meaning[~known] = _expected(words[known], meaning[known], words[~known])
+    return meaning
 
 
 def _stretched(values: Scores) -> Scores:

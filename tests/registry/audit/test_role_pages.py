@@ -18,12 +18,14 @@ from registry.models import (
     AuditEvent,
     ImportJob,
     RetentionPolicy,
+    SearchWeights,
     SyncFeed,
     SyncRun,
     ToolVersion,
     Upload,
 )
 from registry.roles import PERMISSIONS, Role, role_give
+from registry.search.weights import Weights
 from tests import factories
 from tests.architecture.source import PACKAGES, ROOT
 from tests.registry.audit.records import call
@@ -70,6 +72,7 @@ def rows(alice: User) -> Mapping[type[Model], Model]:
         SyncRun.objects.create(feed=feed),
         AuditEvent.objects.latest("id"),
         RetentionPolicy.objects.get(pk="invocations"),
+        SearchWeights.objects.create(version=1, values=Weights().as_dict(), reason="so"),
         Upload.objects.create(digest="a" * 64, name="m", filename="m.py", files={}, size=1),
         agent,
         AgentTool.objects.get(agent=agent),

@@ -26,6 +26,7 @@ from registry.models import (
     Package,
     Proposal,
     RetentionPolicy,
+    SearchWeights,
     SyncFeed,
     Tool,
     ToolVersion,
@@ -47,6 +48,7 @@ UNGOVERNED = {
     ToolVersion: {"id", "snapshot", "created_at"},
     Proposal: {"id", "opened_at"},
     RetentionPolicy: {"last_run_at", "last_deleted"},
+    SearchWeights: {"created_at"},
     SyncFeed: {
         *("id", "asked", "checkpoint", "next_at", "leased_until", "last_at", "last_error"),
     },
