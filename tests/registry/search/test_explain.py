@@ -10,7 +10,7 @@ from registry.search.explain import explain
 from registry.search.need import Need, read
 from registry.search.tokens import query_terms
 from registry.search.weights import Weights
-from registry.search.words import read_message, words_by_term
+from registry.search.reading import read_message, words_by_term
 
 DOCUMENTS = (
     SearchDocument(
