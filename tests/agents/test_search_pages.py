@@ -159,7 +159,7 @@ def test_nobody_else_opens_the_pages(client_for, client, alice, bob, team, agent
         assert client_for(bob).post(url(name, *args)).status_code == 404
         assert client_for(alice).get(url(name, *args)).status_code == 405
     assert SearchCase.objects.count() == 1
-    assert "search/" not in html(
+    assert "agents/helper/search/" not in html(
         client_for(bob).get(reverse("agents:agent_detail", args=["helper"]))
     )
 
