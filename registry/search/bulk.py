@@ -19,7 +19,7 @@ from registry.search.bm25 import Ints
 from registry.search.document import SearchDocument
 from registry.search.forward import Forward
 from registry.search.postings import MOST_COUNTED, Base, State
-from registry.search.tokens import tokenize
+from registry.search.tokens import as_one_word, tokenize
 from registry.search.weights import FIELDS
 
 _PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
@@ -64,7 +64,7 @@ class _Words(dict[str, int]):
         if text.count(_END) != len(texts):
             text = "".join([f"{each.replace(_END, ' ')} {_END} " for each in texts])
         # as bytes, whose table is quick whatever the script; surrogates may stand alone
-        plain = text.encode(errors="surrogatepass").translate(_BLANKS)
+        plain = as_one_word(text).encode(errors="surrogatepass").translate(_BLANKS)
         words = plain.decode(errors="surrogatepass").split()
         return np.fromiter(map(self.__getitem__, words), np.int32, len(words))
 

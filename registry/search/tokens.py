@@ -91,8 +91,16 @@ def stem(word: str) -> str:
         return str(_stemmer.stemWord(word[:MAX_TERM_LENGTH]))
 
 
+def as_one_word(text: str) -> str:
+    """Return the text with `e-mail` as the one word that it is: its letter alone says nothing."""
+    for written in ("e-mail", "E-mail", "E-Mail", "E-MAIL"):
+        text = text.replace(written, "email")
+    return text
+
+
 def _fold(text: str) -> str:
     """Return the text without accents and apostrophes."""
+    text = as_one_word(text)
     if not text.isascii():
         decomposed = _ACCENTS.sub("", unicodedata.normalize("NFKD", text))
         text = unicodedata.normalize("NFC", decomposed)

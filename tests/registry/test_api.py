@@ -1,5 +1,7 @@
 """`/api/v1/packages/`, `/api/v1/jobs/` and `/api/v1/tools/`."""
 
+from math import exp, prod
+
 import pytest
 from django.test import Client
 
@@ -8,6 +10,7 @@ from agents.tokens import token_create
 from registry.models import ImportJob, Invocation, Tool, ToolVersion
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health
+from registry.search.weights import Weights
 from tests.factories import make_builtin, make_package, make_sequence, make_tool, make_user
 
 pytestmark = pytest.mark.django_db
@@ -219,14 +222,18 @@ def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
 
     [found] = answer["results"]
     parts = found["parts"]
-    names = ("coverage", "clause", "passage", "limitations", "history", "dense")
-    gains = [term["gain"] for term in parts["terms"]]
-    total = sum(gains) + sum(parts[name] for name in names) + sum(parts["factors"].values())
-    assert total == pytest.approx(found["score"], abs=1e-6)
+    names = ["coverage", "clause", "passage", "limitations", "history", "dense", "turn", "shift"]
+    total = sum(term["gain"] for term in parts["terms"]) + sum(parts[name] for name in names)
+    assert total * prod(parts["factors"].values()) == pytest.approx(parts["ranking"], abs=1e-6)
+    relevance = parts["relevance"]
+    assert relevance["value"] * parts["share"] == pytest.approx(found["score"], abs=1e-4)
+    odds = sum(reason["gain"] for reason in relevance["reasons"])
+    assert relevance["value"] == pytest.approx(1 / (1 + exp(-odds)), abs=1e-6)
+    assert relevance["tool"] == found["tool"]["id"]
     words = {term["word"]: term for term in parts["terms"]}
     assert set(words) == {"weather", "towns"} and words["towns"]["term"] == "town"
     assert set(words["weather"]["fields"]) == {"name", "description"}
-    assert parts["floor"] == 0.2
+    assert parts["floor"] == Weights().floor
     reasons = {left["name"]: left["reason"] for left in answer["filtered"]}
     assert reasons == {"town_map": "enough tools found already"}
 

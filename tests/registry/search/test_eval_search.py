@@ -18,6 +18,7 @@ from registry.search.dense.encoder import EncoderUnavailable
 from registry.search.evaluation import by_kind, summary
 from registry.search.labelled import read_queries, read_tools
 from registry.search.trials import Trial, okapi_trial, own_trial
+from registry.search.weights import Weights
 from tests.registry.search.labelled import QUERIES, TOOLS
 
 SMALL = [
@@ -74,7 +75,7 @@ def test_the_json_has_every_measure_of_both_rankings(small: list[str], capsys: A
         assert ranking["p50_ms"] >= 0 and ranking["p95_ms"] >= ranking["p50_ms"]
         assert ranking["build_ms"] >= 0
     assert set(told["kinds"]) == {"plain", "small_talk"}
-    assert told["weights"]["floor"] == 0.2
+    assert told["weights"] == Weights().as_dict()
 
 
 def test_the_table_names_the_measures(small: list[str], capsys: Any) -> None:

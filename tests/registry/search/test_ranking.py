@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine
 from registry.search.history import reliance, states
-from registry.search.need import Need, read, told
+from registry.search.need import Need, read
 from registry.search.weights import Weights
 
 TOOLS = {
@@ -209,15 +209,6 @@ def test_what_is_worked_on_counts_less_than_what_is_wanted():
     assert found("translate ```the weather```")[0] == "translate_text"
     assert read("translate 'the weather' please").quoted == {"weather"}
     assert read("the weather's forecast isn't it").quoted == frozenset()
-
-
-def test_how_a_message_is_read_can_be_told():
-    reading = told("Hi! Could you please scrape 'the page', then send a mail?")
-    assert reading.kept == {"scrape": "scrape", "page": "page", "send": "send", "mail": "mail"}
-    assert {"Could", "you", "please", "the"} <= set(reading.dropped)
-    assert len(reading.clauses) == 2
-    assert reading.quoted == ("page",)
-    assert not reading.is_statement
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,14 @@ from registry.search.document import SearchDocument
 from registry.search.engine import Engine
 from registry.search.form import form_of
 from registry.search.need import Need
-from registry.search.relevance import COEFFICIENTS, features, relevance, spread
+from registry.search.relevance import (
+    COEFFICIENTS,
+    features,
+    reasons,
+    relevance,
+    speaker,
+    spread,
+)
 from registry.search.weights import Weights
 from tests.registry.search.no_answer import messages, short_requests
 from tests.registry.search.test_document import TOOLS
@@ -127,13 +134,19 @@ def test_relevance_does_not_depend_on_how_many_are_asked_for(engine):
 
 
 def test_what_speaks_for_a_tool_is_told(engine):
-    told = engine.reasons("please convert this CSV to JSON", "csv_to_json")
+    rows = engine.features("please convert this CSV to JSON", ["csv_to_json"])
+    told = reasons(rows[speaker(rows)])
     assert told["words"] > 0
     assert told["name"] > 0
     assert told["asks"] > 0
     assert told["personal"] == told["talk"] == 0
     assert set(told) == {*COEFFICIENTS, "base"}
-    assert engine.reasons("hello", "csv_to_json") == {}
+    assert 1 / (1 + np.exp(-sum(told.values()))) == pytest.approx(relevance(rows))
+
+
+def test_nothing_speaks_where_no_word_is_said(engine):
+    assert not len(engine.features("hello", ["csv_to_json"]))
+    assert speaker(engine.features("aardvark", ["csv_to_json"])) is None
 
 
 def row(words=2, coverage=0.5, rarest=5.0, size=1000, text="convert it"):

@@ -53,7 +53,7 @@ def test_each_mode_answers_in_the_same_shape(asked, weather, mode, q, why):
     make_builtin("calculator")
     status, body = asked(mode=mode, q=q)
     assert status == 200
-    assert set(body) == {"query", "results", "total", "took_ms", "mode"}
+    assert set(body) == {"query", "results", "total", "took_ms", "mode", "dense"}
     assert (names(body), body["mode"], body["total"]) == (["acme_getWeather"], mode, 1)
     assert body["results"][0]["why"] == why
     assert 0 < body["results"][0]["score"] <= 1

@@ -158,3 +158,9 @@ def test_a_need_beside_small_talk_is_kept(message, term):
 @given(st.text(alphabet="hi how areyou .!?", max_size=100))
 def test_any_mix_of_small_words_is_taken(text):
     query_terms(text)
+
+
+@pytest.mark.parametrize("text", ["e-mail", "E-Mail", "email", "eMail"])
+def test_an_e_mail_is_one_word_however_it_is_written(text):
+    assert "email" in tokenize(text)
+    assert "e" not in tokenize(text)

@@ -41,7 +41,7 @@ def test_a_text_has_an_end_and_no_nul():
     assert "\0" not in text
 
 
-def test_limitations_quality_and_who_may_find_it_are_not_in_the_text():
+def test_limitations_and_quality_are_not_in_the_text():
     plain = text_of(document(description="Counts words."))
     told = document(
         description="Counts words.",
@@ -49,7 +49,6 @@ def test_limitations_quality_and_who_may_find_it_are_not_in_the_text():
         quality=0.9,
         health=1.0,
         downloads=7,
-        only_for=frozenset({1}),
     )
     assert text_of(told) == plain
     assert digest_of(text_of(told)) == digest_of(plain)
