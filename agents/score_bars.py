@@ -21,10 +21,16 @@ PARTS: Mapping[str, tuple[str, str, tuple[str, ...]]] = {
     "passage": ("Best example", "score-passage", ()),
     "history": ("Earlier messages", "score-history", ()),
     "dense": ("Meaning", "score-dense", ()),
-    "other": ("Other", "score-lift", ()),
     "lift": ("Quality, health, popularity", "score-lift", ()),
 }
 """What a bar is stacked of: its words, its colour, and the texts of the tool that it sums up."""
+
+TAKEN: Mapping[str, str] = {
+    "limitations": "Taken off for its limitations",
+    "turn": "Taken off for its late turn",
+    "shift": "The same for all, to join words and meaning",
+}
+"""Parts that are mostly below 0 and are in no bar."""
 
 SMALLEST = 0.0005
 """Parts below are not drawn; nobody would see them."""
@@ -46,30 +52,37 @@ class TermBar:
     """What one word gained, as a bar of its own."""
 
     term: Term
+    gain: float
     segments: Sequence[Segment]
     fields: Sequence[tuple[str, float]]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture:
-    """One result: its bar, its words and its other parts. `taken` is what limitations took off."""
+    """One result: its bar, its words and its other parts, `taken` those below 0.
+
+    All are in units of the score that is told, and sum to it.
+    """
 
     segments: Sequence[Segment]
     floor: float
     terms: Sequence[TermBar]
     parts: Sequence[tuple[str, float, str]]
-    taken: float
+    taken: Sequence[tuple[str, float]]
+    clause: Sequence[str]
+    reliance: float
     told: str
 
 
 def legend() -> list[tuple[str, str]]:
     """Return the words and the colour of each part."""
-    return [(label, css) for name, (label, css, _) in PARTS.items() if name != "other"]
+    return [(label, css) for label, css, _ in PARTS.values()]
 
 
 def picture_of(explanation: Explanation) -> Picture:
     """Return the picture of one result."""
-    values = _values(explanation)
+    scale = explanation.score / explanation.ranking if explanation.ranking else 0.0
+    values, taken = _values(explanation, scale)
     parts = [
         (label, values[name], css)
         for name, (label, css, _) in PARTS.items()
@@ -79,33 +92,41 @@ def picture_of(explanation: Explanation) -> Picture:
     return Picture(
         segments=_stacked(values, 1.0),
         floor=_percent(explanation.floor),
-        terms=_term_bars(explanation.terms),
+        terms=_term_bars(explanation.terms, scale),
         parts=parts,
-        taken=explanation.added.get("limitations", 0.0),
+        taken=taken,
+        clause=explanation.clause,
+        reliance=explanation.reliance if values["history"] else 0.0,
         told=f"Score {explanation.score:.2f} of 1, floor {explanation.floor:.2f}: {words}.",
     )
 
 
-def _values(explanation: Explanation) -> dict[str, float]:
-    fields, added = explanation.fields, dict(explanation.added)
-    added.pop("limitations", None)
-    values = {
-        name: sum(fields.get(text, 0.0) for text in texts) if texts else added.pop(name, 0.0)
+def _values(
+    explanation: Explanation, scale: float
+) -> tuple[dict[str, float], list[tuple[str, float]]]:
+    """Return the parts that make a bar, and those below 0, which shorten it."""
+    fields = explanation.fields
+    parts = {
+        name: sum(fields.get(text, 0.0) for text in texts)
+        if texts
+        else explanation.added.get(name, 0.0)
         for name, (_, _, texts) in PARTS.items()
     }
-    values["lift"] = sum(explanation.factors.values())
-    values["other"] = sum(added.values())
-    return values
+    parts["lift"] = explanation.ranking - explanation.base
+    values = {name: value * scale for name, value in parts.items()}
+    taken = [(label, explanation.added[name] * scale) for name, label in TAKEN.items()]
+    return values, [(label, value) for label, value in taken if abs(value) >= SMALLEST]
 
 
-def _term_bars(terms: Sequence[Term]) -> list[TermBar]:
+def _term_bars(terms: Sequence[Term], scale: float) -> list[TermBar]:
     most = max((term.gain for term in terms), default=0.0)
     return [
         TermBar(
             term=term,
+            gain=term.gain * scale,
             segments=_stacked(_by_part(term), most),
             fields=[
-                (BOUNDS[name].label, gain)
+                (BOUNDS[name].label, gain * scale)
                 for name, gain in sorted(term.fields.items(), key=lambda item: -item[1])
             ],
         )

@@ -1,6 +1,6 @@
 """Try a message: what the ranking finds for it, by the weights in force and by others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from uuid import UUID
@@ -11,10 +11,13 @@ from agents.access import linked_tools
 from agents.models import Agent, AgentTool
 from agents.models.agent import DiscoveryMode
 from agents.models.agent_tool import Approval
+from agents.relevance_words import Why, why
 from registry.loading import code_ids
+from registry.search.columns import Narrowing
+from registry.search.explain import Explanation
 from registry.search.in_force import Change, Decided, changes_between, weights_now
 from registry.search.reading import ReadMessage, read_message
-from registry.search.service import Hit, SearchAnswer, search
+from registry.search.service import EVERYTHING, Hit, SearchAnswer, search
 from registry.search.weights import Weights
 
 DENIED = "this agent is set to deny it"
@@ -29,11 +32,14 @@ MOST_LEFT_OUT = 25
 class Asked:
     """What is tried: a message after earlier ones, to an agent or to nobody in particular.
 
+    `queries` is what a model would ask for beside it, `narrowing` what is not searched at all.
     `weights` None are those in force. `limit` None is what the agent takes.
     """
 
     message: str
     earlier: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    narrowing: Narrowing = EVERYTHING
     agent: Agent | None = None
     limit: int | None = None
     weights: Weights | None = None
@@ -68,6 +74,7 @@ class Tried:
     found: Sequence[Place]
     left_out: Sequence[Hit]
     unseen: int
+    why: Why | None
     saved: Sequence[Place] = field(default_factory=list)
     changes: Sequence[Change] = field(default_factory=list)
     took_ms: float
@@ -99,9 +106,10 @@ def tried(user: User, asked: Asked) -> Tried:
         asked=asked,
         in_force=in_force,
         weights=weights,
-        read=read_message(asked.message),
+        read=read_message(asked.message, _corrected(answer)),
         found=_places(answer, plain),
         left_out=left_out[:MOST_LEFT_OUT],
+        why=_why(answer),
         unseen=max(0, len(left_out) - MOST_LEFT_OUT),
         saved=_places(plain, answer) if changes else [],
         changes=changes,
@@ -126,6 +134,8 @@ class _Circumstances:
             self._asked.message,
             user=self._user,
             recent=self._asked.earlier,
+            queries=self._asked.queries,
+            narrowing=self._asked.narrowing,
             limit=self._limit,
             exclude=self._at_hand,
             scopes=self._scopes,
@@ -155,3 +165,21 @@ def _places(answer: SearchAnswer, other: SearchAnswer) -> list[Place]:
         Place(hit=hit, rank=rank, other=ranks.get(hit.tool_id))
         for rank, hit in enumerate(answer.found, start=1)
     ]
+
+
+def _best(answer: SearchAnswer) -> Explanation | None:
+    """Return the explanation of what is found first, or comes nearest."""
+    hits = sorted(answer.hits, key=lambda hit: not hit.injected)
+    return next((hit.explanation for hit in hits if hit.explanation), None)
+
+
+def _corrected(answer: SearchAnswer) -> Mapping[str, tuple[str, ...]]:
+    best = _best(answer)
+    return best.corrected if best else {}
+
+
+def _why(answer: SearchAnswer) -> Why | None:
+    best = _best(answer)
+    return (
+        why(best.relevance, {str(hit.tool_id): hit.title for hit in answer.hits}) if best else None
+    )

@@ -12,9 +12,12 @@ from agents.workbench import Asked
 from config.lib.errors import DomainError
 from config.lib.form_errors import show_refusal
 from config.lib.jsontext import clean_text
+from registry.filters import categories_visible_to
 from registry.governance_forms import ReasonForm
+from registry.models.tool import ToolKind
+from registry.search.columns import Narrowing
 from registry.search.in_force import PRODUCTS_OWN, Decided
-from registry.search.need import LONGEST
+from registry.search.need import LONGEST, LONGEST_QUERY, MOST_QUERIES
 from registry.search.weights import BOUNDS, Weights
 
 PREFIX = "w-"
@@ -148,6 +151,17 @@ class WorkbenchForm(WeightsForm):
         help_text="One a line, the oldest first.",
         widget=forms.Textarea(attrs={"rows": 2}),
     )
+    queries = forms.CharField(
+        label="Asked for beside it",
+        required=False,
+        max_length=MOST_QUERIES * LONGEST_QUERY,
+        help_text=f"What a model asks for in its own words, one need a line, at most {MOST_QUERIES}.",
+        widget=forms.Textarea(attrs={"rows": 2}),
+    )
+    kind = forms.ChoiceField(
+        label="Only of this kind", required=False, choices=[("", "Any"), *ToolKind.choices]
+    )
+    category = forms.ChoiceField(label="Only of this category", required=False)
     agent = AgentField(
         label="As this agent",
         queryset=Agent.objects.none(),
@@ -168,17 +182,21 @@ class WorkbenchForm(WeightsForm):
         super().__init__(data, in_force=in_force)
         agents = self.fields["agent"]
         agents.queryset = agents_visible_to(user).order_by("name", "pk")  # type: ignore[attr-defined]
+        categories: Any = self.fields["category"]
+        names = categories_visible_to(user)
+        categories.choices = [("", "Any"), *((name, name) for name in names)]
 
     @property
     def asked(self) -> Asked:
         """Return what the form says; it must be valid."""
         data = self.cleaned_data
-        earlier = [line.strip() for line in clean_text(data["earlier"]).splitlines()]
         return Asked(
             message=clean_text(data["message"]).strip(),
-            earlier=tuple(line for line in earlier if line)[-MOST_EARLIER:],
+            earlier=_lines(data["earlier"])[-MOST_EARLIER:],
             agent=data["agent"],
             limit=data["limit"],
+            queries=_lines(data["queries"])[:MOST_QUERIES],
+            narrowing=Narrowing(kind=data["kind"], category=data["category"]),
             weights=self.weights,
         )
 
@@ -197,6 +215,11 @@ class SaveForm(ReasonForm):
         show_refusal(self, error)
         if version := error.extra.get("version"):
             self.data = {"reason": self.data.get("reason", ""), "based_on": version}
+
+
+def _lines(text: str) -> tuple[str, ...]:
+    lines = (line.strip() for line in clean_text(text).splitlines())
+    return tuple(line for line in lines if line)
 
 
 def hidden(values: Mapping[str, float]) -> dict[str, Any]:

@@ -64,6 +64,9 @@ PAGES = (
     Page(
         title="New HTTP API tool", icon="plus", view="registry:api_tool_create", also="create make"
     ),
+    Page(
+        title="Search workbench", icon="search", view="search:workbench", also="weights ranking why"
+    ),
     Page(title="Packages", icon="package", view="registry:package_list", also="import npm python"),
     Page(title="Import an MCP server", icon="plus", view="registry:mcp_import", also="packages"),
     Page(

@@ -48,6 +48,7 @@ def workbench(request: SignedInRequest) -> HttpResponse:
         "tried": outcome,
         "rows": [(place, _picture(place)) for place in outcome.found] if outcome else [],
         "changes": _told(outcome.changes) if outcome else [],
+        "why": outcome.why if outcome else None,
         "problem": problem,
         "legend": legend(),
         "may_label": outcome is not None and _owns(request, outcome),

@@ -41,7 +41,6 @@ class RelevanceSerializer(serializers.Serializer[Any]):
         choices=["message", "query", "earlier", "meaning", "nothing"],
         help_text="What it is told by.",
     )
-    tool = serializers.CharField(help_text="The tool that it is told of.", allow_blank=True)
     times = serializers.FloatField(help_text="What earlier messages count, 1 for others.")
     reasons = ReasonSerializer(many=True)
 

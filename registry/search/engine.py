@@ -265,7 +265,7 @@ class Engine:
         totals = np.array([each.total for each in look.scored])
         lift = look.lifts.prod(axis=1)
         ranked = []
-        for place, own in zip(look.order[:limit], look.shares, strict=False):
+        for place, own in zip(look.order[:limit], look.relevance * look.shares, strict=False):
             told = look.scored[int(totals[:, place].argmax()) if len(totals) > 1 else 0]
             ranked.append(
                 Ranked(

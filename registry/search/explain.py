@@ -82,11 +82,10 @@ class Relevance:
         return sum(reason.gain for reason in self.reasons)
 
     def as_dict(self) -> JsonObject:
-        """Return what programs are told."""
+        """Return what programs are told: not the tool, which they may not be told of."""
         return {
             "value": self.value,
             "speaks": self.speaks,
-            "tool": self.tool,
             "times": self.times,
             "reasons": [
                 {"name": each.name, "value": each.value, "gain": each.gain} for each in self.reasons
@@ -206,13 +205,13 @@ class _Explained:
         for rank, (place, slot) in enumerate(
             zip(self._places.tolist(), self._slots.tolist(), strict=True)
         ):
-            own = float(shares[rank])
+            share = float(shares[rank])
             yield Explanation(
                 id=self._engine.id_of(slot),
-                score=round(own, 4),
+                score=round(look.relevance * share, 4),
                 ranking=float(look.score[place]),
                 relevance=self._relevance,
-                share=own / look.relevance if look.relevance else 0.0,
+                share=share,
                 floor=look.weights.floor,
                 terms=self._terms(rank, slot),
                 added={name: float(self._added[name][rank]) for name in ADDED},

@@ -89,5 +89,5 @@ class Look:
 
     @property
     def shares(self) -> Floats:
-        """Return the relevance of each of the first ones, in order."""
-        return spread(self.relevance, self.score[list(self.order)])
+        """Return the share that each of the first ones, in order, has of that relevance."""
+        return spread(1.0, self.score[list(self.order)])

@@ -67,6 +67,11 @@ class ReadMessage:
         return [*(word for clause in self.clauses for word in clause.words), *self.kinds]
 
     @property
+    def is_corrected(self) -> bool:
+        """Tell whether some word is read as another."""
+        return any(word.read_as for word in self.words)
+
+    @property
     def asks_nothing(self) -> bool:
         """Tell whether nothing is left to rank by."""
         return not any(word.is_kept for word in self.words)

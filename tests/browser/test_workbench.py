@@ -104,7 +104,7 @@ def test_reset_goes_back_to_the_weights_in_force(admin: User, page: Page, sign_i
     page.get_by_label("Best clause", exact=True).fill("2")
     expect(page.locator("#found-title")).to_have_text("With these weights")
     page.get_by_role("button", name="Reset").click()
-    expect(page.get_by_label("Best clause", exact=True)).to_have_value("0.5")
+    expect(page.get_by_label("Best clause", exact=True)).to_have_value("0.4")
     expect(page.locator("#found-title")).to_have_text("Found")
 
 

@@ -214,7 +214,12 @@ def test_a_search_finds_ranks_and_explains(alice):
 
 
 def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
-    make_tool(wire_name="weather", description="Tells the weather of a town.", quality=0.5)
+    make_tool(
+        wire_name="weather",
+        export_name="weather",
+        description="Tells the weather of a town.",
+        quality=0.5,
+    )
     make_tool(wire_name="town_map", description="A map of a town.")
     make_tool(wire_name="hidden_weather", visibility="private", owner=make_user("olga"))
     url = f"{API}/tools/search/?q=the+weather+of+the+towns&explain=1&limit=1"
@@ -229,7 +234,7 @@ def test_the_parts_of_an_explained_search_sum_to_the_score(alice):
     assert relevance["value"] * parts["share"] == pytest.approx(found["score"], abs=1e-4)
     odds = sum(reason["gain"] for reason in relevance["reasons"])
     assert relevance["value"] == pytest.approx(1 / (1 + exp(-odds)), abs=1e-6)
-    assert relevance["tool"] == found["tool"]["id"]
+    assert relevance["speaks"] == "message" and "tool" not in relevance
     words = {term["word"]: term for term in parts["terms"]}
     assert set(words) == {"weather", "towns"} and words["towns"]["term"] == "town"
     assert set(words["weather"]["fields"]) == {"name", "description"}
