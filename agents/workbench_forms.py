@@ -155,7 +155,7 @@ class WorkbenchForm(WeightsForm):
         label="Asked for beside it",
         required=False,
         max_length=MOST_QUERIES * LONGEST_QUERY,
-        help_text=f"What a model asks for in its own words, one need a line, at most {MOST_QUERIES}.",
+        help_text=f"Needs in a model's words, one a line, at most {MOST_QUERIES}.",
         widget=forms.Textarea(attrs={"rows": 2}),
     )
     kind = forms.ChoiceField(

@@ -3,7 +3,9 @@
 import re
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from agents.models import AgentTool
 from agents.models.agent_tool import Approval
@@ -170,15 +172,18 @@ def test_a_message_of_nothing_is_answered(client_for, alice, tools, message):
     assert client_for(alice).post(PAGE, data).status_code in (200, 422)
 
 
-def test_the_queries_do_not_grow_with_what_is_found(
-    client_for, alice, django_assert_max_num_queries
-):
+def test_the_queries_do_not_grow_with_what_is_found(client_for, alice):
     for number in range(25):
         make_tool(wire_name=f"page_{number}", description="Read the text of a web page.")
     client = client_for(alice)
     client.post(PAGE, {"message": "read a web page"})
-    with django_assert_max_num_queries(30):
-        client.post(PAGE, {"message": "read a web page", "limit": "20"})
+
+    def queries(limit):
+        with CaptureQueriesContext(connection) as asked:
+            client.post(PAGE, {"message": "read a web page", "limit": limit})
+        return len(asked)
+
+    assert queries("20") == queries("1")
 
 
 def test_the_segments_of_a_bar_end_where_the_score_is(alice, tools):
@@ -186,7 +191,7 @@ def test_the_segments_of_a_bar_end_where_the_score_is(alice, tools):
         picture = picture_of(place.hit.explanation)
         last = picture.segments[-1]
         assert last.x + last.width == pytest.approx(100 * place.hit.score, abs=0.5)
-        assert picture.floor == 20
+        assert picture.floor == 100 * Weights().floor
 
 
 def test_a_governor_is_shown_the_change_and_saves_it_with_a_reason(

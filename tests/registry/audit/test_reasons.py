@@ -22,7 +22,7 @@ from registry.importing.jobs import IMPORTERS, import_request, import_run
 from registry.importing.npm import Imported
 from registry.importing.rows import package_bring
 from registry.importing.variables import package_declare_env
-from registry.models import AuditEvent, Package, Proposal, RetentionPolicy, Tool
+from registry.models import AuditEvent, Package, Proposal, RetentionPolicy, SearchWeights, Tool
 from registry.models.job import JobCause
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.proposal import Cause
@@ -33,8 +33,10 @@ from registry.review.found import FoundPackage
 from registry.review.staging import package_propose
 from registry.review.standing import package_decide, tool_decide
 from registry.roles import Role, role_give
+from registry.search.weights import Weights
 from registry.services import package_allow_hosts, package_review, tool_publish, tool_review
 from registry.stopping import package_resume, package_stop, tool_resume, tool_stop
+from registry.weighing import weights_restore, weights_save
 from tests import factories
 from tests.registry.review import making
 
@@ -124,6 +126,16 @@ def _governed(by: User) -> Tool:
     return tool_govern(tool, governed_of(tool)._replace(calls_per_minute=3), by=by, reason=REASON)
 
 
+def _weighed(by: User) -> SearchWeights:
+    weights_save(by, {**Weights().as_dict(), "name": 2.0}, REASON, based_on=0)
+    return SearchWeights.objects.get(version=1)
+
+
+def _weighed_back(by: User) -> SearchWeights:
+    weights_restore(by, 0, REASON, based_on=_weighed(by).version)
+    return SearchWeights.objects.get(version=2)
+
+
 WALKED: dict[Any, Walk] = {
     package_review: lambda by: _changed(
         factories.make_package(),
@@ -163,6 +175,8 @@ WALKED: dict[Any, Walk] = {
     package_resume: _resumed(package_stop, package_resume, factories.make_package),
     tool_govern: _governed,
     version_restore: _restored,
+    weights_save: _weighed,
+    weights_restore: _weighed_back,
     policy_set: lambda by: policy_set(
         RetentionPolicy.objects.get(pk="invocations"), keep_days=90, reason=REASON, by=by
     ),
