@@ -207,7 +207,7 @@ class Postings:
 
     def _piece(self, slots: Ints, rows: Rows, scheme: Scheme, average: float) -> Piece:
         lengths = scheme.frequencies(self._lengths.values[slots])
-        return Piece(average, slots, scheme.gains(scheme.frequencies(rows), lengths, average))
+        return Piece.of(average, slots, scheme.gains(scheme.frequencies(rows), lengths, average))
 
 
 def _left(held: Ints, most: int | None) -> list[bool]:

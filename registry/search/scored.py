@@ -69,9 +69,7 @@ class Scored:
 
     def gains_of(self, places: Ints) -> Floats:
         """Return what each term (column) adds to each of a few candidates (rows)."""
-        if "_by_term" in vars(self):
-            return self._by_term[:, places].T
-        return self.gains.by_term(self._close.slots[places]).T
+        return self._by_term[:, places].T
 
     @cached_property
     def _by_term(self) -> Floats:
