@@ -355,6 +355,7 @@ def _found(
             "tool": shapes.ToolSerializer(tools[hit.tool_id]).data,
             "score": hit.score,
             "why": hit.why or _why(texts, tools[hit.tool_id]),
+            "duplicates": [shapes.DuplicateSerializer(each).data for each in hit.duplicates],
             **({"parts": dict(hit.parts)} if explained else {}),
         }
         for hit in answer.found
