@@ -24,7 +24,6 @@ from registry.search.kept import Kept, merit_of
 from registry.search.need import Need, Reading, read
 from registry.search.postings import Gains, Postings
 from registry.search.relevance import (
-    COEFFICIENTS,
     FROM_HISTORY,
     LOOKED_AT,
     everyday,
@@ -386,9 +385,9 @@ class Engine:
         score = score * lift
         most = max(limit, LOOKED_AT)
         order = first_of(score, lambda place: self._ids[candidates[place]], most)
-        fit = self._relevance(gains, forms, candidates[order[:LOOKED_AT]], weights)
-        if meant is not None and order:
-            fit = max(fit, fusion.near(float(meant[order[0]])))
+        first = order[:LOOKED_AT]
+        near = None if meant is None else meant[first]
+        fit = self._relevance(gains, forms, candidates[first], weights, near)
         ranked = []
         for place, own in zip(order[:limit], spread(fit, score[order]), strict=False):
             told = scored[int(totals[:, place].argmax()) if len(scored) > 1 else 0]
@@ -411,27 +410,34 @@ class Engine:
         return ranked
 
     def _relevance(
-        self, gains: Sequence[Gains], forms: Sequence[Form], slots: Ints, weights: Weights
+        self,
+        gains: Sequence[Gains],
+        forms: Sequence[Form],
+        slots: Ints,
+        weights: Weights,
+        near: Vector | None,
     ) -> float:
         """Return how relevant the best of the slots are, for the text that they fit best.
 
-        What was said before counts where the message goes on from there.
+        `near` is the likeness in meaning of each, NaN where it has no vector. What was said
+        before counts where the message goes on from there.
         """
         own = [
-            relevance(self._features(gained, form, slots, weights))
+            relevance(self._features(gained, form, slots, weights), near)
             for gained, form in zip(gains, forms, strict=True)
         ]
         earlier = FROM_HISTORY * own[-1] if forms[0].follows else 0.0
         return max(*own[:-1], earlier)
 
     def _features(self, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
-        if not gains.terms or not len(slots):
-            return np.zeros((0, len(COEFFICIENTS)))
-        coverage = self._forward.coverage(
-            slots, self._known(gains), lambda terms: self._idf_of(terms, weights)
-        )
+        by_term, coverage = np.zeros((len(slots), 0)), np.zeros(len(slots))
+        if gains.terms and len(slots):
+            by_term = gains.by_term(slots) / gains.leads
+            coverage = self._forward.coverage(
+                slots, self._known(gains), lambda terms: self._idf_of(terms, weights)
+            )
         return features(
-            gains.by_term(slots) / gains.leads,
+            by_term,
             everyday(gains.terms),
             coverage,
             rarest=self._postings.rarest_idf(self._scheme(weights)),

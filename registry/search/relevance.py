@@ -6,6 +6,7 @@ weighed by a logistic regression. `python -m tests.registry.search.fit_relevance
 what the scale measures stands in `docs/reference/search-relevance.md`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -13,6 +14,8 @@ from numpy.typing import NDArray
 
 from registry.search.bm25 import Floats
 from registry.search.form import EVERYDAY, Form
+
+Likeness = NDArray[np.floating]
 
 EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
@@ -37,6 +40,16 @@ the first tool is right. `size` is steeper than the likelihood alone would have 
 floor lets equally little through by chance in few tools and in many."""
 
 INTERCEPT = -3.291
+
+WITH_MEANING: Mapping[str, float] = {**COEFFICIENTS, "meaning": 0.0}
+"""The same where the candidate and the message have vectors: `meaning` is their cosine.
+
+Fitted by itself, in the same steps to the same scale, so that a floor means the same either way."""
+
+BASE_WITH_MEANING = INTERCEPT
+
+LEAST_ODDS = -30.0
+"""Log-odds below which nothing at all speaks for a candidate."""
 
 MOST_SIZE = 4.0
 """Decadic logarithm of the size from which more tools bring no more finds by chance."""
@@ -73,36 +86,52 @@ def features(
     term that one document holds, `size` the number of documents.
     """
     said = gains > 0
+    words = said @ counts
     rows: NDArray[np.float64] = np.empty((len(gains), len(COEFFICIENTS)))
-    rows[:, 0] = np.log1p(said @ counts)
+    rows[:, 0] = np.log1p(words)
     rows[:, 1] = coverage
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
-    rows[:, 3] = said @ counts / max(1, form.words)
-    rows[:, 4] = min(np.log10(size + 10), MOST_SIZE)
+    rows[:, 3] = words / max(1, form.words)
+    rows[:, 4] = min(math.log10(size + 10), MOST_SIZE)
     rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
-    rows[~said.any(axis=1)] = 0.0
     return rows
 
 
-_WEIGHTS = np.array(list(COEFFICIENTS.values()))
+_WORDS = np.array(list(COEFFICIENTS.values()))
+_MEANING = np.array(list(WITH_MEANING.values()))
 
 
-def relevance(rows: Floats) -> float:
-    """Return the relevance of the most relevant candidate; 0 where no word of it is said."""
-    said = rows[rows[:, 0] > 0]
-    if not len(said):
-        return 0.0
-    return float(1 / (1 + np.exp(-(float((said @ _WEIGHTS).max()) + INTERCEPT))))
+def relevance(rows: Floats, likeness: Likeness | None = None) -> float:
+    """Return the relevance of the most relevant candidate, in 0–1.
+
+    `likeness` is the cosine of each with the message, NaN where it has none. Without one, a
+    candidate of which no word is said has no relevance.
+    """
+    most = float(_log_odds(rows, likeness).max(initial=-np.inf))
+    return 1 / (1 + math.exp(-most)) if most > LEAST_ODDS else 0.0
 
 
-def reasons(rows: Floats) -> dict[str, float]:
+def reasons(rows: Floats, likeness: Likeness | None = None) -> dict[str, float]:
     """Return what each feature of the most relevant candidate adds, in log-odds."""
-    said = rows[rows[:, 0] > 0]
-    if not len(said):
+    odds = _log_odds(rows, likeness)
+    if not len(odds) or odds.max() <= LEAST_ODDS:
         return {}
-    best = said[int((said @ _WEIGHTS).argmax())] * _WEIGHTS
-    told = dict(zip(COEFFICIENTS, (round(float(value), 2) for value in best), strict=True))
-    return {**told, "base": INTERCEPT}
+    best = int(odds.argmax())
+    row, weights, base = rows[best], COEFFICIENTS, INTERCEPT
+    if likeness is not None and not np.isnan(likeness[best]):
+        row, weights, base = np.append(row, likeness[best]), WITH_MEANING, BASE_WITH_MEANING
+    adds = zip(weights.items(), row, strict=True)
+    return {**{name: round(each * float(value), 2) for (name, each), value in adds}, "base": base}
+
+
+def _log_odds(rows: Floats, likeness: Likeness | None) -> Floats:
+    odds: Floats = rows @ _WORDS + INTERCEPT
+    odds[rows[:, 0] <= 0] = -np.inf
+    if likeness is not None:
+        known = ~np.isnan(likeness)
+        meant = rows[known] @ _MEANING[:-1] + likeness[known] * _MEANING[-1]
+        odds[known] = meant + BASE_WITH_MEANING
+    return odds
 
 
 def spread(best: float, scores: Floats) -> Floats:
