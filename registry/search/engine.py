@@ -430,7 +430,8 @@ class Engine:
         return max(*own[:-1], earlier)
 
     def _features(self, gains: Gains, form: Form, slots: Ints, weights: Weights) -> Floats:
-        by_term, coverage = np.zeros((len(slots), 0)), np.zeros(len(slots))
+        by_term = np.zeros((len(slots), len(gains.terms)))
+        coverage = np.zeros(len(slots))
         if gains.terms and len(slots):
             by_term = gains.by_term(slots) / gains.leads
             coverage = self._forward.coverage(
