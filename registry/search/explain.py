@@ -170,7 +170,7 @@ class _Explained:
 
     def __init__(self, engine: Engine, look: Look, limit: int) -> None:
         self._engine, self._look = engine, look
-        self._places = np.array(look.order[:limit], np.int64)
+        self._places = np.array(look.order[:limit], np.int32)
         self._slots = look.candidates[self._places]
         self._corrected = {
             term: others for text in look.texts for term, others in text.corrected.items()
@@ -277,7 +277,7 @@ class _Explained:
         gains = dict(
             zip(
                 text.gains.terms,
-                self._look.scored[0].gains_of(np.array([place]))[0].tolist(),
+                self._look.scored[0].gains_of(np.array([place], np.int32))[0].tolist(),
                 strict=True,
             )
         )
