@@ -14,7 +14,7 @@ from registry.models import Tool
 from registry.models.health import Health, HealthState, in_state
 from registry.models.tool import MERIT
 from registry.needs import packages_lacking_keys
-from registry.search.columns import Narrowing
+from registry.search.facts import Narrowing
 from registry.search.in_force import weights_now
 from registry.search.service import search
 from registry.selectors import tools_named, tools_visible_to

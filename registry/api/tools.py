@@ -35,7 +35,7 @@ from registry.restoring import version_restore
 from registry.results import Failed, Succeeded
 from registry.review.drafts import draft_of
 from registry.saved_files import FILES
-from registry.search.columns import Narrowing
+from registry.search.facts import Narrowing
 from registry.search.lookup import look_up, tools_like
 from registry.search.service import Mode, SearchAnswer, search
 from registry.search.why import why_words

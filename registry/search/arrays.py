@@ -99,19 +99,7 @@ def starts_of(lengths: Array) -> Array:
 
 def spread(begins: Array, lengths: Array) -> Array:
     """Return `begin, begin + 1, …` for each begin, as many as its length, one behind the other."""
-    ends = np.cumsum(lengths)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.asarray(np.arange(total) + np.repeat(begins - (ends - lengths), lengths))
-
-
-def sums_of(lengths: Array, values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the sum of the values of each row, for rows of such lengths; 0 for empty ones.
-
-    Equal rows have equal sums to the last bit, which differences of a running sum have not.
-    """
-    sums = np.zeros(len(lengths))
-    filled = np.flatnonzero(lengths)
-    if len(filled):
-        starts = np.cumsum(lengths) - lengths
-        sums[filled] = np.add.reduceat(values, starts[filled])
-    return sums
+    if not len(lengths):
+        return np.zeros(0, np.int64)
+    ends = lengths.cumsum()
+    return np.asarray(np.arange(ends[-1]) + (begins - (ends - lengths)).repeat(lengths))

@@ -6,6 +6,7 @@ of the documents hold raised to `epsilon` times the average.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +32,11 @@ class Scheme:
     epsilon: float = 0.25
     idf: Idf = "lucene"
 
+    @cached_property
+    def weights(self) -> Floats:
+        """Return the weight of each field as an array."""
+        return np.array(self.fields)
+
     def idf_of(self, holders: NDArray[Any] | int, documents: int) -> Floats:
         """Return how much a term tells that so many of all documents hold; raw, maybe negative."""
         absent = documents - holders + 0.5
@@ -46,7 +52,7 @@ class Scheme:
 
     def frequencies(self, counts: NDArray[Any]) -> Floats:
         """Return the weighted sum of each row of counts by field."""
-        return np.asarray(counts @ np.array(self.fields))
+        return np.asarray(counts @ self.weights)
 
     def gains(self, frequencies: Floats, lengths: Floats, average: float) -> Floats:
         """Return what a term adds to documents that say it so often, for an IDF of 1."""

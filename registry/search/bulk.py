@@ -18,7 +18,8 @@ from registry.search.arrays import Array, Ragged, starts_of
 from registry.search.bm25 import Ints
 from registry.search.document import SearchDocument
 from registry.search.forward import Forward
-from registry.search.postings import MOST_COUNTED, Base, State
+from registry.search.postings import MOST_COUNTED
+from registry.search.state import Base, State
 from registry.search.tokens import as_one_word, tokenize
 from registry.search.weights import FIELDS
 

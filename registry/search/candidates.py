@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from registry.search.bm25 import Floats, Ints
-from registry.search.postings import Gains, Postings
+from registry.search.gains import Gains
+from registry.search.postings import Postings
 
 CANDIDATES = 300
 """How many of the best by BM25 are looked at closely, for each text of a need."""
@@ -22,12 +23,12 @@ _STRIDE = 32
 
 
 def candidates_of(
-    postings: Postings, texts: Sequence[Gains], earlier: Gains, mask: Mask | None
+    postings: Postings, texts: Sequence[Gains], earlier: Gains | None, mask: Mask | None
 ) -> Ints:
     """Return the slots that are the best by BM25 for any of the texts, in their order."""
     allowed = postings.alive if mask is None else postings.alive & mask
     chosen = [best(gains.scores, allowed) for gains in texts if gains.terms]
-    if earlier.terms:
+    if earlier is not None and earlier.terms:
         chosen.append(best(earlier.scores, allowed, CANDIDATES_BY_EARLIER))
     slots: Ints = np.sort(np.concatenate([np.zeros(0, np.int32), *chosen]))
     if len(chosen) > 1:
@@ -57,10 +58,14 @@ def _guess(scores: Floats, allowed: Mask, most: int) -> float:
 
 def first_of(scores: Floats, name_of: Callable[[int], str], limit: int) -> list[int]:
     """Return the places of the highest positive scores in order, equals by their names."""
-    places = np.flatnonzero(scores > 0)
-    if limit < len(places):
+    least = 0.0
+    if 0 < limit < len(scores):
         # with all equals of the last one, which names tell apart
-        last = np.partition(scores[places], -limit)[-limit] if limit else np.inf
-        places = places[scores[places] >= last]
-    order = sorted(map(int, places), key=lambda place: (-scores[place], name_of(place)))
-    return order[:limit]
+        least = float(np.partition(scores, -limit)[-limit])
+    is_high = scores >= least if least > 0 else scores > 0
+    places = is_high.nonzero()[0].tolist()
+    order = sorted(
+        (-score, name_of(place), place)
+        for score, place in zip(scores[places].tolist(), places, strict=True)
+    )
+    return [place for *_, place in order[:limit]]

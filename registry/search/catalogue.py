@@ -11,8 +11,8 @@ from registry.models import Tool
 from registry.models.health import HealthState
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
-from registry.search.columns import Facts
 from registry.search.document import SearchDocument
+from registry.search.facts import Facts
 from registry.selectors import REFUSED, RUNS, approved
 
 _READ = (

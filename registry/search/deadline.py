@@ -13,6 +13,12 @@ from registry.errors import SearchTimeout
 SEARCH_SECONDS = 5.0
 """How long a search may take, the wait for a busy index included."""
 
+_EXCHANGE = (
+    "SELECT before.value, set_config('statement_timeout', %s, true)"
+    " FROM (SELECT current_setting('statement_timeout') AS value OFFSET 0) AS before"
+)
+"""`OFFSET 0` has the old value read first."""
+
 _SET = "SELECT set_config('statement_timeout', %s, true)"
 
 
@@ -59,14 +65,11 @@ class Deadline:
         is_inside = connection.in_atomic_block
         try:
             with transaction.atomic(), connection.cursor() as cursor:
-                before = None
-                if is_inside:
-                    cursor.execute("SELECT current_setting('statement_timeout')")
-                    before = cursor.fetchone()
-                cursor.execute(_SET, [str(milliseconds)])
+                cursor.execute(_EXCHANGE, [str(milliseconds)])
+                before, _ = cursor.fetchone()
                 yield
                 if is_inside:
-                    cursor.execute(_SET, before)
+                    cursor.execute(_SET, [before])
         except OperationalError as error:
             if isinstance(error.__cause__, QueryCanceled):
                 raise self._over() from error

@@ -3,65 +3,30 @@
 The recipe and its figures stand in `docs/reference/search-ranking.md`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from registry.search.arrays import Array, Growing
 from registry.search.bm25 import Floats, Ints, Scheme
-from registry.search.candidates import CANDIDATES, Mask, candidates_of, first_of
-from registry.search.dense import fusion
+from registry.search.candidates import Mask
+from registry.search.corrections import Corrections
 from registry.search.dense.vectors import Vectors
 from registry.search.document import SearchDocument, terms_of
-from registry.search.form import REQUEST, Form, form_of
-from registry.search.forward import IdfOf, Known
-from registry.search.history import reliance
 from registry.search.kept import Kept, merit_of
-from registry.search.look import Earlier, Look, Scored, Text
-from registry.search.need import Need, Reading, read
-from registry.search.postings import Gains, Postings
-from registry.search.relevance import (
-    COEFFICIENTS,
-    LOOKED_AT,
-    everyday,
-    features,
-    relevance,
-)
-from registry.search.scoring import best_clause, leads, together
-from registry.search.spelling import Spelling
-from registry.search.tokens import tokenize, words_of
+from registry.search.look import Look, Text
+from registry.search.need import Need
+from registry.search.postings import Postings
+from registry.search.ranking import Index, Ranked, Ranking, Vector, read_once
+from registry.search.scored import Scored
+from registry.search.tokens import tokenize
 from registry.search.weights import Weights
 
-Vector = NDArray[np.float32]
-
-SCANNED = 2_000
-"""Tools among which the nearest in meaning are looked for where words find few."""
-
-UNKNOWN_TERM_SHARE = 0.35
-"""How much a query term that no document holds weighs against relevance, beside a term that one
-document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
-
-MOST_CORRECTED = 8
-"""Words of one text that are read as others; a text with more is in another language."""
-
-MOST_EARLIER = 50_000
-"""Postings of earlier messages that choose candidates. Above, in large registries, the words that
-most tools say choose none; they are still scored."""
+__all__ = ["Engine", "Ranked"]
 
 LENGTH_DRIFT = 1e-3
 """By how much the average length may be off, as a share, before gains are computed anew."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One candidate: `score` is its relevance in 0–1, `parts` say how it came about."""
-
-    id: str
-    score: float
-    parts: Mapping[str, float]
 
 
 class Engine:
@@ -75,7 +40,7 @@ class Engine:
         self._ids = kept.ids
         self._slots = {id_: slot for slot, id_ in enumerate(kept.ids) if kept.postings.alive[slot]}
         self._merit = Growing(kept.merit)
-        self._spelling: Spelling | None = None
+        self._corrections = Corrections(self._postings, self._forward)
 
     @classmethod
     def build(cls, documents: Iterable[SearchDocument], weights: Weights | None = None) -> "Engine":
@@ -218,72 +183,23 @@ class Engine:
         vectors: Vectors | None = None,
         query_vector: Vector | None = None,
     ) -> Look | None:
-        """Return all that `rank` tells of and why; None where nothing comes near."""
-        weights = weights or self.weights
-        said = [_read(text) for text in (need.text, *need.queries)]
-        leans = need.recent and weights.history and _reliance(said[0]) > 0
-        forms = [form_of(need.text), *(REQUEST for _ in need.queries), form_of(_recent(need))]
-        texts = [self._text(each, form, weights) for each, form in zip(said, forms, strict=False)]
-        earlier = _read(_recent(need)) if leans else Reading({})
-        texts.append(self._text(earlier, forms[-1], weights, MOST_EARLIER))
-        gains = [text.gains for text in texts]
-        candidates = candidates_of(self._postings, gains[:-1], gains[-1], mask)
-        meant = None
-        if vectors is not None and query_vector is not None and said[0].terms:
-            candidates = self._with_near(candidates, mask, vectors, query_vector)
-            meant = self._likeness(candidates, vectors, query_vector)
-        if not len(candidates):
-            return None
-        scored = [self._scored(text, candidates, weights) for text in texts]
-        before = _history(texts[0].reading, scored[0], scored.pop(), weights)
-        share = fusion.share_of(weights.dense, len(said[0].clauses))
-        words = together(np.array([each.total for each in scored])) + before.added
-        lifts = self._lifts(candidates, weights)
-        score = words if meant is None else fusion.fuse(words, meant, share)
-        score = score * (lifts[:, 0] * lifts[:, 1] * lifts[:, 2])
-        order = first_of(score, lambda place: self._ids[candidates[place]], max(limit, LOOKED_AT))
-        first = candidates[order[:LOOKED_AT]]
-        return Look(
-            need=need,
-            weights=weights,
-            texts=texts,
-            candidates=candidates,
-            scored=scored,
-            earlier=before,
-            meant=meant,
-            share=share,
-            words=words,
-            lifts=lifts,
-            score=score,
-            order=order,
-            fits=[relevance(self.features_of(text, first, weights)) for text in texts],
-            near=fusion.near(float(meant[order[0]])) if meant is not None and order else 0.0,
+        """Return what a ranking is computed from; None where nothing is found."""
+        return self._ranking(weights).look(
+            need, mask=mask, limit=limit, vectors=vectors, query_vector=query_vector
         )
 
     def ranked(self, look: Look, limit: int) -> list[Ranked]:
         """Return the first candidates in order, each with its relevance, which falls in order."""
-        totals = np.array([each.total for each in look.scored])
-        lift = look.lifts.prod(axis=1)
-        ranked = []
-        for place, own in zip(look.order[:limit], look.relevance * look.shares, strict=False):
-            told = look.scored[int(totals[:, place].argmax()) if len(totals) > 1 else 0]
-            ranked.append(
-                Ranked(
-                    self._ids[look.candidates[place]],
-                    round(float(own), 4),
-                    {
-                        "text": round(float(told.text[place]), 4),
-                        "coverage": round(float(told.coverage[place]), 4),
-                        "clause": round(float(told.clause[place]), 4),
-                        "passage": round(float(told.passage[place]), 4),
-                        "limitations": round(float(-told.limitations[place]), 4),
-                        "history": round(float(look.earlier.added[place]), 4),
-                        "factor": round(float(lift[place]), 4),
-                        **_told(look.meant, place),
-                    },
-                )
-            )
-        return ranked
+        return self._ranking(look.weights).ranked(look, limit)
+
+    def features(self, text: str, ids: Sequence[str]) -> Floats:
+        """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
+        slots = np.array([self._slots[each] for each in ids], np.int32)
+        return self._ranking(None).features(text, slots)
+
+    def features_of(self, look: Look, text: Text, scored: Scored) -> Floats:
+        """Return what speaks for the relevance of the best to one text of a look."""
+        return self._ranking(look.weights).features_of(text, scored, look.first)
 
     def adopt(self, weights: Weights) -> None:
         """Rank by other weights from now on, as quickly as by those before."""
@@ -295,202 +211,21 @@ class Engine:
         """Return how often each text of a tool says a term, in the order of `FIELDS`."""
         return self._postings.counts(term, slot)
 
-    def _with_near(
-        self, candidates: Ints, mask: Mask | None, vectors: Vectors, query_vector: Vector
-    ) -> Ints:
-        """Add the nearest in meaning where few were found by words among few that there are.
-
-        Among many tools some share a word with nearly every message, and looking at all vectors
-        would take too long.
-        """
-        allowed = np.flatnonzero(self.alive if mask is None else self.alive & mask)
-        places = CANDIDATES - len(candidates)
-        if places <= 0 or len(allowed) > SCANNED:
-            return candidates
-        others = np.setdiff1d(allowed, candidates, assume_unique=True)
-        likeness = self._likeness(others, vectors, query_vector)
-        near = np.argsort(-likeness, kind="stable")[:places]  # NaN is sorted last
-        near = near[~np.isnan(likeness[near])]
-        return np.asarray(np.union1d(candidates, others[near]), np.int32)
-
-    def _likeness(self, slots: Ints, vectors: Vectors, query_vector: Vector) -> Vector:
-        return vectors.likeness([self._ids[slot] for slot in slots.tolist()], query_vector)
-
-    def features(self, text: str, ids: Sequence[str]) -> Floats:
-        """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
-        slots = np.array([self._slots[each] for each in ids], np.int32)
-        reading = _read(text)
-        said = Text(reading, {}, self._gains(reading, self.weights), form_of(text))
-        return self.features_of(said, slots, self.weights)
-
-    def _text(
-        self, reading: Reading, form: Form, weights: Weights, most: int | None = None
-    ) -> Text:
-        corrected = self._corrected(reading, weights)
-        if corrected:
-            reading = _read_as(reading, corrected, weights.corrected)
-        return Text(reading, corrected, self._gains(reading, weights, most), form)
-
-    def _lifts(self, slots: Ints, weights: Weights) -> Floats:
-        """Return what quality, health and popularity multiply the score of each tool by."""
-        factors = np.array([weights.quality, weights.health, weights.popularity])
-        lifts: Floats = 1 + self._merit.values[slots] * factors
-        return lifts
-
-    def _gains(self, reading: Reading, weights: Weights, most: int | None = None) -> Gains:
-        scheme = self._scheme(weights)
-        rarest = self._postings.rarest_idf(scheme)
-
-        def lead(terms: tuple[str, ...], idf: Floats) -> Floats:
-            return leads(
-                idf,
-                np.array([term in reading.quoted for term in terms], np.bool_),
-                rarest=rarest,
-                rarity=weights.rarity,
-                quoted=weights.quoted,
-            )
-
-        return self._postings.gains(reading.terms, scheme, lead=lead, most=most)
-
-    def _scheme(self, weights: Weights) -> Scheme:
-        """Return the scheme of weights: the index's own where it scores alike, which is kept."""
-        own = self._postings.scheme
-        if weights is self.weights:
-            return own
-        other = _scheme(weights)
-        return own if other == own else other
-
     def corrected(self, text: str, weights: Weights | None = None) -> dict[str, tuple[str, ...]]:
         """Return the terms of a text that no tool holds and are read as others."""
-        return self._corrected(_read(text), weights or self.weights)
+        weights = weights or self.weights
+        return self._corrections.of(read_once(text)) if weights.corrected else {}
 
-    def _corrected(self, reading: Reading, weights: Weights) -> dict[str, tuple[str, ...]]:
-        if not weights.corrected:
-            return {}
-        known, holders = self._postings.vocabulary, self._postings.holders
-        unknown = [
-            term
-            for term in reading.terms
-            if term not in reading.quoted and (term not in known or not holders[known[term]])
-        ]
-        if not unknown:
-            return {}
-        if self._spelling is None:
-            self._spelling = Spelling(known)
-        words, names = words_of(reading.text), self._forward.names.arrays[1]
-        found = {
-            term: self._spelling.correct(term, words[term], holders, names)
-            for term in unknown[:MOST_CORRECTED]
-            if term in words
-        }
-        return {term: others for term, others in found.items() if others}
-
-    def _scored(self, text: Text, candidates: Ints, weights: Weights) -> Scored:
-        reading, gains = text.reading, text.gains
-        total = gains.total(candidates)
-        most = float(total.max(initial=0.0))
-        best = np.zeros(len(candidates))
-        if reading.clauses:
-            column = {term: number for number, term in enumerate(gains.terms)}
-            clauses = (
-                [column[term] for term in each if term in column] for each in reading.clauses
-            )
-            best = best_clause(gains.by_term(candidates), list(clauses))
-        known = self._known(gains)
-
-        def idf_of(terms: Ints) -> Floats:
-            return self._idf_of(terms, weights)
-
-        def weighed(weight: float, part: Callable[[Ints, Known, IdfOf], Floats]) -> Floats:
-            if not weight or not gains.terms:
-                return np.zeros(len(candidates))
-            return weight * part(candidates, known, idf_of)
-
-        covered = weighed(1.0, self._forward.coverage)
-        return Scored(
-            text=total / most if most else total,
-            coverage=weights.name_coverage * covered,
-            clause=weights.clause * best / most if most else best,
-            passage=weighed(weights.passage, self._forward.likeness_of_passages),
-            limitations=weighed(weights.limitations, self._forward.likeness_of_limitations),
-            covered=covered,
-            most=most,
-        )
-
-    def features_of(self, text: Text, slots: Ints, weights: Weights) -> Floats:
-        """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
-        gains = text.gains
-        if not gains.terms or not len(slots):
-            return np.zeros((0, len(COEFFICIENTS)))
-        coverage = self._forward.coverage(
-            slots, self._known(gains), lambda terms: self._idf_of(terms, weights)
-        )
-        return features(
-            gains.by_term(slots) / gains.leads,
-            everyday(gains.terms),
-            coverage,
-            rarest=self._postings.rarest_idf(self._scheme(weights)),
-            size=len(self),
-            form=text.form,
-        )
-
-    def _known(self, gains: Gains) -> Known:
-        return Known(gains.numbers, gains.idf, len(self._postings.holders))
-
-    def _idf_of(self, terms: Ints, weights: Weights) -> Floats:
-        idf = self._postings.idf_of(terms, self._scheme(weights))
-        idf[self._postings.holders[terms] == 0] = self._unknown_idf(weights)
-        return idf
-
-    def _unknown_idf(self, weights: Weights) -> float:
-        return UNKNOWN_TERM_SHARE * self._postings.rarest_idf(self._scheme(weights))
-
-
-def _read_as(reading: Reading, corrected: Mapping[str, tuple[str, ...]], weight: float) -> Reading:
-    """Return a text with the words that no tool holds read as others."""
-
-    def read_as(terms: dict[str, float]) -> dict[str, float]:
-        read = {term: count for term, count in terms.items() if term not in corrected}
-        for term in terms.keys() & corrected.keys():
-            for other in corrected[term]:
-                read.setdefault(other, weight * terms[term])
-        return read
-
-    return replace(
-        reading, terms=read_as(reading.terms), clauses=tuple(map(read_as, reading.clauses))
-    )
-
-
-def _history(reading: Reading, own: Scored, earlier: Scored, weights: Weights) -> Earlier:
-    """Return what the earlier messages add, the more the less the message stands on its own."""
-    total = earlier.total
-    most = float(total.max(initial=0.0))
-    if not most:
-        return Earlier(0.0, np.zeros_like(total))
-    leaning = _reliance(reading, float(own.covered[own.total.argmax()]))
-    return Earlier(leaning, weights.history * leaning * total / most)
-
-
-def _reliance(reading: Reading, coverage: float = 0.0) -> float:
-    """Return how much a text leans on earlier ones, at the most where no coverage is told."""
-    return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
-
-
-def _told(likeness: Vector | None, place: int) -> dict[str, float]:
-    if likeness is None or np.isnan(likeness[place]):
-        return {}
-    return {"dense": round(float(likeness[place]), 4)}
-
-
-def _recent(need: Need) -> str:
-    return " ".join(need.recent)
+    def _ranking(self, weights: Weights | None) -> Ranking:
+        own, scheme = self.weights, self._postings.scheme
+        if weights is None or weights is own or weights == own:
+            weights = own
+        else:
+            scheme = _scheme(weights)
+        index = Index(self._ids, self._postings, self._forward, self._merit, self._corrections)
+        return Ranking(index, weights, scheme)
 
 
 @lru_cache(maxsize=64)
 def _scheme(weights: Weights) -> Scheme:
     return Scheme(weights.of_texts, k1=weights.k1, b=weights.b)
-
-
-@lru_cache(maxsize=256)
-def _read(text: str) -> Reading:
-    return read(text)

@@ -11,7 +11,7 @@ from registry.search.bm25 import Floats, Ints
 from registry.search.bulk import indexed
 from registry.search.document import SearchDocument
 from registry.search.forward import Forward
-from registry.search.postings import Base, State
+from registry.search.state import Base, State
 
 
 class Kept(NamedTuple):

@@ -9,30 +9,11 @@ from numpy.typing import NDArray
 
 from registry.search.bm25 import Floats, Ints
 from registry.search.form import Form
+from registry.search.gains import Gains
 from registry.search.need import Need, Reading
-from registry.search.postings import Gains
-from registry.search.relevance import FROM_HISTORY, spread
+from registry.search.relevance import FROM_HISTORY, LOOKED_AT, spread
+from registry.search.scored import Scored
 from registry.search.weights import Weights
-
-
-class Scored(NamedTuple):
-    """How one text of a need scores the candidates, each part by candidate.
-
-    `most` is the best gain of its words, which the parts are shares of.
-    """
-
-    text: Floats
-    coverage: Floats
-    clause: Floats
-    passage: Floats
-    limitations: Floats
-    covered: Floats
-    most: float
-
-    @property
-    def total(self) -> Floats:
-        """Return the sum of the parts."""
-        return self.text + self.coverage + self.clause + self.passage - self.limitations
 
 
 class Earlier(NamedTuple):
@@ -53,12 +34,13 @@ class Text(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The texts of a need, the last of them the earlier messages, and the candidates' scores.
+    """The texts of a need and the candidates' scores.
 
-    `scored` has a row for each text but the last. `meant` is the likeness in meaning, of which
+    `scored` has one of each of `texts`. `before` are the earlier messages, where the message may
+    lean on them, `before_scored` how they score, `earlier` what they add. `meant` is the likeness in meaning, of which
     `share` counts, NaN where a tool has no vector. `words` is the score by words alone, `score`
     what orders: `order` has the places of the first ones. `fits` is the relevance that each text
-    gives them, `near` the one by meaning.
+    gives them, that of the earlier messages last, where they count.
     """
 
     need: Need
@@ -66,6 +48,8 @@ class Look:
     texts: Sequence[Text]
     candidates: Ints
     scored: Sequence[Scored]
+    before: Text | None
+    before_scored: Scored | None
     earlier: Earlier
     meant: NDArray[np.float32] | None
     share: float
@@ -74,18 +58,27 @@ class Look:
     score: Floats
     order: Sequence[int]
     fits: Sequence[float]
-    near: float
 
     @property
     def by_text(self) -> list[float]:
         """Return the relevance that each text gives; earlier ones where the message goes on."""
-        *own, earlier = self.fits
-        return [*own, FROM_HISTORY * earlier if self.texts[0].form.follows else 0.0]
+        own = self.fits[: len(self.texts)]
+        return [*own, *(FROM_HISTORY * fit for fit in self.fits[len(self.texts) :])]
 
     @property
     def relevance(self) -> float:
         """Return the relevance of the best."""
-        return max(*self.by_text, self.near)
+        return max(self.by_text)
+
+    @property
+    def first(self) -> Ints:
+        """Return the places of the best, among which the most relevant speaks for the message."""
+        return np.array(self.order[:LOOKED_AT], np.int32)
+
+    @property
+    def near(self) -> NDArray[np.float32] | None:
+        """Return the likeness in meaning of these."""
+        return None if self.meant is None else self.meant[self.first]
 
     @property
     def shares(self) -> Floats:

@@ -11,9 +11,9 @@ from django.contrib.auth.models import User
 from registry.models import Tool
 from registry.search import patterns
 from registry.search.catalogue import document_of
-from registry.search.columns import Narrowing
 from registry.search.deadline import Deadline
 from registry.search.engine import Ranked
+from registry.search.facts import Narrowing
 from registry.search.index import process_index
 from registry.search.names import LINES
 from registry.search.replica import MOST_RANKED, Candidate

@@ -9,8 +9,8 @@ from uuid import UUID
 
 from registry.models import Tool
 from registry.search.catalogue import Entry, entries_after, entries_of, findable
-from registry.search.columns import Facts
 from registry.search.document import SearchDocument
+from registry.search.facts import Facts
 from registry.search.position import Changes, Position, changes_between, position_now
 from registry.search.replica import Replica
 

@@ -6,19 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from registry.search.columns import (
-    Audience,
-    Circumstances,
-    Columns,
-    Facts,
-    Mask,
-    Masks,
-    Narrowing,
-)
+from registry.search.columns import Columns, Mask, Masks
 from registry.search.dense.vectors import Meaning
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine, Ranked
 from registry.search.explain import Explanation, explain
+from registry.search.facts import Audience, Circumstances, Facts, Narrowing
 from registry.search.names import Names, Texts
 from registry.search.need import Need
 from registry.search.similar import similar

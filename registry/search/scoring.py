@@ -10,7 +10,7 @@ LEAST = 1e-6
 
 
 def leads(
-    idf: Floats, is_quoted: NDArray[np.bool_], *, rarest: float, rarity: float, quoted: float
+    idf: Floats, is_quoted: NDArray[np.bool_] | None, *, rarest: float, rarity: float, quoted: float
 ) -> Floats:
     """Return what the factor of each term is multiplied by.
 
@@ -19,18 +19,20 @@ def leads(
     quotes alone are what is worked on more than what is wanted; they count `quoted` times.
     """
     tempered = (np.maximum(idf, 1e-9) / rarest) ** (rarity - 1) if rarest else np.ones_like(idf)
-    result: Floats = np.where(is_quoted, max(quoted, LEAST), 1.0) * tempered
+    if is_quoted is not None:
+        tempered[is_quoted] *= max(quoted, LEAST)
+    result: Floats = tempered
     return result
 
 
 def best_clause(by_term: Floats, clauses: list[list[int]]) -> Floats:
-    """Return the score of each candidate (row) by the one clause that fits it best.
+    """Return the score of each candidate (column) by the one clause that fits it best.
 
-    `clauses` are the columns of each clause's terms.
+    `clauses` are the rows of each clause's terms.
     """
-    best = np.zeros(len(by_term))
-    for columns in clauses:
-        np.maximum(best, by_term[:, columns].sum(axis=1), out=best)
+    best = np.zeros(by_term.shape[1])
+    for rows in clauses:
+        np.maximum(best, by_term[rows].sum(axis=0), out=best)
     return best
 
 

@@ -14,11 +14,11 @@ from django.utils import timezone
 from registry.deprecated import deprecation_notice, is_retired
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
-from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
 from registry.search.dense import meaning
 from registry.search.explain import Explanation
 from registry.search.in_force import weights_now
+from registry.search.facts import Audience, Narrowing
 from registry.search.index import process_index
 from registry.search.need import Need
 from registry.search.replica import UPSTREAM_REST, Candidate

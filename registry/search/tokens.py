@@ -9,8 +9,9 @@ whatever stands beside it.
 
 import re
 import unicodedata
-from collections import Counter
+from collections.abc import Iterable
 from functools import lru_cache
+from itertools import chain
 from threading import Lock
 
 import snowballstemmer
@@ -149,14 +150,7 @@ def query_terms(text: str) -> dict[str, float]:
     """
     text, kinds = kinds_in(text)
     clauses = [clause for clause in clauses_of(text) if not _is_chat(clause)]
-    counts = Counter(tokenize(" . ".join([*clauses, *(words for _, words in kinds)])))
-    return {term: count**0.5 for term, count in counts.items()}
-
-
-def query_clauses(text: str) -> list[dict[str, float]]:
-    """Return the weighted terms of each clause of a query that has some, small talk left out."""
-    read = (query_terms(clause) for clause in clauses_of(text))
-    return [terms for terms in read if terms]
+    return _weighted(tokenize(" . ".join([*clauses, *(words for _, words in kinds)])))
 
 
 def clauses_of(text: str) -> list[str]:
@@ -172,6 +166,26 @@ def kinds_in(text: str) -> tuple[str, list[tuple[str, str]]]:
             kinds.append((found[0], words))
             text = pattern.sub(" ", text)
     return text, kinds
+
+
+def query_terms_and_clauses(text: str) -> tuple[dict[str, float], list[dict[str, float]]]:
+    """Return the weighted terms of a query, and of each clause that has some, small talk left out.
+
+    Without terms there are no clauses.
+    """
+    clauses = clauses_of(text)
+    if any(pattern.search(text) for pattern, _ in _KIND_WORDS):  # one may go beyond a clause
+        terms = query_terms(text)
+        return terms, [each for each in map(query_terms, clauses) if each] if terms else []
+    said = [tokenize(clause) for clause in clauses if clause and not _is_chat(clause)]
+    return _weighted(chain.from_iterable(said)), [_weighted(each) for each in said if each]
+
+
+def _weighted(terms: Iterable[str]) -> dict[str, float]:
+    counts: dict[str, int] = {}
+    for term in terms:
+        counts[term] = counts.get(term, 0) + 1
+    return {term: count**0.5 for term, count in counts.items()}
 
 
 def is_small_talk(text: str) -> bool:

@@ -13,8 +13,8 @@ from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import ToolKind, Visibility
 from registry.search import service
-from registry.search.columns import Audience, Circumstances, Facts, Narrowing
 from registry.search.document import SearchDocument
+from registry.search.facts import Audience, Circumstances, Facts, Narrowing
 from registry.search.need import Need
 from registry.search.position import Position
 from registry.search.reader import Progress, Reader

@@ -12,8 +12,8 @@ from django.contrib.auth.models import User
 from django.db import connection, transaction
 from django.utils import timezone
 
-from registry.search.columns import Audience, Narrowing
 from registry.search.deadline import Deadline
+from registry.search.facts import Audience, Narrowing
 from registry.search.index import SearchIndex
 from registry.search.need import Need
 from registry.search.shelf import Shelf

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry.models.package import ReviewStatus
 from registry.models.tool import Visibility
-from registry.search.columns import Audience, Circumstances, Narrowing
+from registry.search.facts import Audience, Circumstances, Narrowing
 from registry.search.reader import Progress, Reader
 from registry.selectors import approved, tools_usable_by
 from tests.factories import make_package, make_sequence, make_tool

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from registry.models.health import HealthState, in_state
-from registry.search.columns import (
+from registry.search.columns import Columns
+from registry.search.facts import (
     BROKEN,
     WELL,
     Audience,
     Circumstances,
-    Columns,
     Facts,
     Narrowing,
     states_named,

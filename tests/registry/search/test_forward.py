@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from registry.search.arrays import Ragged
-from registry.search.forward import Forward, Known
+from registry.search.closely import Close, Known
+from registry.search.forward import Forward
 
 IDF = np.array([0.5, 1.0, 2.0, 3.0, 0.25, 4.0])
 TERMS = st.lists(st.integers(0, len(IDF) - 1), max_size=5)
@@ -35,13 +36,15 @@ def test_coverage_and_likeness_are_what_they_are_called(documents, said, data):
     slots = slots[slots < len(documents)]
     chosen = [documents[slot] for slot in slots]
 
-    assert list(forward.coverage(slots, known, IDF.__getitem__)) == pytest.approx(
+    close = Close(forward, slots, IDF.__getitem__)
+
+    assert list(close.coverage(known)) == pytest.approx(
         [idf(set(name) & said) / (idf(name) or 1) for name, _, _ in chosen]
     )
-    assert list(forward.likeness_of_passages(slots, known, IDF.__getitem__)) == pytest.approx(
+    assert list(close.likeness_of_passages(known)) == pytest.approx(
         [max([likeness(each, said) for each in passages], default=0) for _, passages, _ in chosen]
     )
-    assert list(forward.likeness_of_limitations(slots, known, IDF.__getitem__)) == pytest.approx(
+    assert list(close.likeness_of_limitations(known)) == pytest.approx(
         [likeness(limitations, said) for _, _, limitations in chosen]
     )
 

@@ -4,7 +4,7 @@ import pytest
 
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
-from registry.search.columns import Narrowing
+from registry.search.facts import Narrowing
 from registry.search.service import reset, search
 from registry.services import package_review, tool_review
 from tests.factories import make_builtin, make_package, make_sequence, make_team, make_tool
