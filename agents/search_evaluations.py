@@ -30,7 +30,8 @@ from registry.importing.errors import QueueUnavailable
 from registry.loading import code_ids
 from registry.search.evaluation import DEPTH, Judged, Summary, first_place, summary
 from registry.search.in_force import weights_now
-from registry.search.service import BELOW_FLOOR, BEYOND_LIMIT, Hit, search
+from registry.search.service import BELOW_FLOOR, NO_PLACE, search
+from registry.search.variety import Hit
 from registry.search.weights import Weights
 
 logger = logging.getLogger(__name__)
@@ -219,7 +220,7 @@ def _ranked(case: SearchCase, exclude: frozenset[UUID], weights: Weights | None)
     )
     expected = {tool.pk: tool for tool in case.expected.all()}
     # what is broken or not permitted is told, but it is no mistake of the ranking
-    fit = [hit for hit in answer.hits if hit.reason in ("", BEYOND_LIMIT, BELOW_FLOOR)][:DEPTH]
+    fit = [hit for hit in answer.hits if hit.reason in ("", BELOW_FLOOR, *NO_PLACE)][:DEPTH]
     names = [str(hit.tool_id) for hit in fit]
     judged = Judged(
         relevant=frozenset(map(str, expected)),

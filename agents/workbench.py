@@ -13,11 +13,12 @@ from agents.models.agent import DiscoveryMode
 from agents.models.agent_tool import Approval
 from agents.relevance_words import Why, why
 from registry.loading import code_ids
-from registry.search.columns import Narrowing
 from registry.search.explain import Explanation
+from registry.search.facts import Narrowing
 from registry.search.in_force import Change, Decided, changes_between, weights_now
 from registry.search.reading import ReadMessage, read_message
-from registry.search.service import EVERYTHING, Hit, SearchAnswer, search
+from registry.search.service import EVERYTHING, SearchAnswer, search
+from registry.search.variety import Hit
 from registry.search.weights import Weights
 
 DENIED = "this agent is set to deny it"

@@ -15,7 +15,7 @@ from config.lib.jsontext import clean_text
 from registry.filters import categories_visible_to
 from registry.governance_forms import ReasonForm
 from registry.models.tool import ToolKind
-from registry.search.columns import Narrowing
+from registry.search.facts import Narrowing
 from registry.search.in_force import PRODUCTS_OWN, Decided
 from registry.search.need import LONGEST, LONGEST_QUERY, MOST_QUERIES
 from registry.search.weights import BOUNDS, Weights

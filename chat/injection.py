@@ -1,7 +1,7 @@
 """Put together what a model may call in a turn: linked tools, found tools, the search itself."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from threading import Lock
 from time import monotonic
 
@@ -22,7 +22,9 @@ from registry.execution import invoke
 from registry.loading import code_ids, code_spec, load_spec, load_specs
 from registry.models import Tool
 from registry.schemas import validate_arguments
-from registry.search.service import Hit, Mode, SearchAnswer
+from registry.search.selection import DUPLICATE
+from registry.search.service import Mode, SearchAnswer
+from registry.search.variety import Hit
 from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
@@ -73,10 +75,10 @@ class Toolbox:
     ) -> JsonObject:
         """Search for what a message needs, add what fits, and return what was found.
 
-        That is `{query, tools, took_ms, mode, error?}`; `tools` are `{name, title, score, parts,
-        mode, why, injected, reason}`, best first. Neither a search that fails nor a tool that does
-        not load is an error of the turn: both are told here. What was said is what later searches
-        of the model are understood by.
+        That is `{query, tools, took_ms, mode, error?}`; `tools`, the best first, are `{name, title,
+        score, parts, mode, why, injected, reason, duplicates}`. Neither a search that fails nor a
+        tool that does not load is an error of the turn: both are told here. What was said is what
+        later searches of the model are understood by.
         """
         self._said = (*recent, need)
         return self._discovered(Wanted(need=need), recent, limit)
@@ -108,7 +110,7 @@ class Toolbox:
             error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}
             return {**found, "error": error}
         for answer in answers:
-            found["tools"] += self._added(answer, wanted, limit)
+            found["tools"] += self._added(answer, wanted)
         return {
             **found,
             "took_ms": round(sum(answer.took_ms for answer in answers), 2),
@@ -159,11 +161,11 @@ class Toolbox:
                 self.unloaded.append(_entry_of(tool.wire_name, tool.title, error.message))
         return toolset
 
-    def _added(self, answer: SearchAnswer, wanted: Wanted, limit: int) -> list[JsonObject]:
+    def _added(self, answer: SearchAnswer, wanted: Wanted) -> list[JsonObject]:
         """Load the hits that fit into the toolset; return the entries of the found panel."""
         tools = Tool.objects.in_bulk([hit.tool_id for hit in answer.found])
         entries = []
-        for hit in answer.hits[: limit + SHOWN_REJECTED]:
+        for hit in _shown(answer):
             reason = hit.reason
             if hit.injected:
                 reason = self._add(tools.get(hit.tool_id))
@@ -223,6 +225,15 @@ class Toolbox:
         )
 
 
+def _shown(answer: SearchAnswer) -> Iterator[Hit]:
+    """Yield what is given and the best that is not; a copy is told of with what it copies."""
+    rejected = SHOWN_REJECTED
+    for hit in answer.hits:
+        if hit.injected or (rejected > 0 and hit.reason != DUPLICATE):
+            rejected -= not hit.injected
+            yield hit
+
+
 def _entry_of_hit(hit: Hit, reason: str) -> JsonObject:
     return {
         "name": hit.wire_name,
@@ -231,6 +242,7 @@ def _entry_of_hit(hit: Hit, reason: str) -> JsonObject:
         "parts": dict(hit.parts),
         "injected": not reason,
         "reason": reason,
+        "duplicates": [each.wire_name for each in hit.duplicates],
     }
 
 
@@ -242,6 +254,7 @@ def _entry_of(name: str, title: str, reason: str) -> JsonObject:
         "parts": {},
         "injected": False,
         "reason": reason,
+        "duplicates": [],
         "mode": Mode.WORDS.value,
         "why": "",
     }

@@ -13,7 +13,8 @@ from agents.selectors import agents_visible_to
 from chat.selectors import conversations_of
 from registry.models.tool import ToolKind
 from registry.search.lookup import look_up
-from registry.search.service import Hit, Mode
+from registry.search.service import Mode
+from registry.search.variety import Hit
 from registry.search.words import words_of
 
 MOST_TOOLS = 8

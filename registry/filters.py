@@ -62,7 +62,7 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
     if not filters.q:
         return tools.order_by("title", "pk")
     narrowing = Narrowing(kind=filters.kind, category=filters.category)
-    hits = search(filters.q, user=user, limit=MOST_FOUND, narrowing=narrowing).hits
+    hits = search(filters.q, user=user, limit=MOST_FOUND, narrowing=narrowing, fold=False).hits
     floor = weights_now().weights.floor
     found = [hit.tool_id for hit in hits if hit.score >= floor]
     tools, named = tools_named(tools, filters.q)

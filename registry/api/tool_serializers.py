@@ -19,7 +19,8 @@ from registry.scopes import LONGEST_SCOPE
 from registry.search.dense import meaning
 from registry.search.lookup import Alike
 from registry.search.need import LONGEST_QUERY, MOST_QUERIES
-from registry.search.service import Hit, Mode
+from registry.search.service import Mode
+from registry.search.variety import Duplicate, Hit
 
 
 class ToolPackageSerializer(serializers.ModelSerializer[Package]):
@@ -294,12 +295,23 @@ class SimilarAnswerSerializer(serializers.Serializer[Any]):
     results = AlikeSerializer(many=True)
 
 
+class DuplicateSerializer(serializers.Serializer[Duplicate]):
+    """A tool that is the same as one that was found."""
+
+    id = serializers.UUIDField(source="tool_id")
+    name = serializers.CharField(source="wire_name")
+
+
 class FoundSerializer(serializers.Serializer[Hit]):
-    """One tool that was found, with why; `parts` says how the score came about."""
+    """One tool that was found, with why; `parts` says how the score came about.
+
+    `duplicates` are copies of it that you may use as well: the same from another package.
+    """
 
     tool = ToolSerializer()
     score = serializers.FloatField()
     why = serializers.CharField()
+    duplicates = DuplicateSerializer(many=True)
     parts = PartsSerializer(required=False)
 
 

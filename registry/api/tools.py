@@ -360,6 +360,7 @@ def _found(
             "score": hit.score,
             "why": hit.why or _why(texts, tools[hit.tool_id]),
             **({"parts": hit.explanation.as_dict()} if hit.explanation else {}),
+            "duplicates": [shapes.DuplicateSerializer(each).data for each in hit.duplicates],
         }
         for hit in answer.found
         if hit.tool_id in tools

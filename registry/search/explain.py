@@ -17,11 +17,11 @@ from registry.search.dense import fusion
 from registry.search.engine import Engine
 from registry.search.look import Look
 from registry.search.reading import words_by_term
-from registry.search.relevance import COEFFICIENTS, FROM_HISTORY, LOOKED_AT, reasons, speaker
+from registry.search.relevance import FROM_HISTORY, reasons, speaker
 from registry.search.scoring import taken_together
 from registry.search.weights import FIELDS
 
-Speaks = Literal["message", "query", "earlier", "meaning", "nothing"]
+Speaks = Literal["message", "query", "earlier", "nothing"]
 
 PARTS = ("coverage", "clause", "passage", "limitations")
 ADDED = (*PARTS, "history", "dense", "turn", "shift")
@@ -66,7 +66,7 @@ class Relevance:
     """How relevant the best is, and why: by which text of the need, and by which tool.
 
     The sum of the reasons is `odds`, of which the logistic function, `times` what earlier
-    messages count, gives `value`. Without reasons the meaning alone speaks.
+    messages count, gives `value`.
     """
 
     value: float
@@ -175,7 +175,7 @@ class _Explained:
         self._corrected = {
             term: others for text in look.texts for term, others in text.corrected.items()
         }
-        said = [text.reading.text for text in look.texts[:-1]]
+        said = [text.reading.text for text in look.texts]
         self._words = words_by_term(said, self._corrected)
         self._read_as = {other for others in self._corrected.values() for other in others}
         totals = np.array([each.total for each in look.scored])
@@ -193,7 +193,7 @@ class _Explained:
         self._gains = self._by_term()
         self._told = {
             term: (float(text.gains.idf[column]), float(text.gains.leads[column]))
-            for text in reversed(look.texts[:-1])
+            for text in reversed(look.texts)
             for column, term in enumerate(text.gains.terms)
         }
         self._relevance = relevance_of(engine, look)
@@ -215,8 +215,8 @@ class _Explained:
                 floor=look.weights.floor,
                 terms=self._terms(rank, slot),
                 added={name: float(self._added[name][rank]) for name in ADDED},
-                factors=dict(zip(LIFTS, look.lifts[place].tolist(), strict=True)),
-                clause=self._clause(slot),
+                factors=dict(zip(LIFTS, look.lifts[:, place].tolist(), strict=True)),
+                clause=self._clause(place),
                 reliance=look.earlier.reliance,
                 corrected=self._corrected,
             )
@@ -231,9 +231,9 @@ class _Explained:
         """Return what each term gains for each result, in the units of the ranking."""
         gained: dict[str, Floats] = {}
         for text, scored, factors in zip(
-            self._look.texts, self._look.scored, self._factors, strict=False
+            self._look.texts, self._look.scored, self._factors, strict=True
         ):
-            by_term = text.gains.by_term(self._slots) * (factors / (scored.most or 1.0))[:, None]
+            by_term = scored.gains_of(self._places) * (factors / (scored.most or 1.0))[:, None]
             for column, term in enumerate(text.gains.terms):
                 gained[term] = gained.get(term, 0.0) + by_term[:, column]
         return gained
@@ -269,13 +269,17 @@ class _Explained:
         whole = sum(said.values())
         return {name: gain * share / whole for name, share in said.items()}
 
-    def _clause(self, slot: int) -> tuple[str, ...]:
+    def _clause(self, place: int) -> tuple[str, ...]:
         """Return the words of the one clause of the message that fits a tool best."""
         text = self._look.texts[0]
         if not text.reading.clauses or not self._look.weights.clause:
             return ()
         gains = dict(
-            zip(text.gains.terms, text.gains.by_term(np.array([slot]))[0].tolist(), strict=True)
+            zip(
+                text.gains.terms,
+                self._look.scored[0].gains_of(np.array([place]))[0].tolist(),
+                strict=True,
+            )
         )
         sums = [sum(gains.get(term, 0.0) for term in each) for each in text.reading.clauses]
         best = int(np.argmax(sums))
@@ -293,28 +297,24 @@ def relevance_of(engine: Engine, look: Look) -> Relevance:
     """Return why the best is as relevant as it is."""
     by_text = look.by_text
     number = int(np.argmax(by_text))
-    first = look.candidates[list(look.order[:LOOKED_AT])]
-    if not look.order or not look.relevance:
+    is_earlier = number == len(look.texts)
+    if is_earlier and look.before and look.before_scored:
+        text, scored = look.before, look.before_scored
+    else:
+        text, scored = look.texts[number], look.scored[number]
+    rows = engine.features_of(look, text, scored)
+    place = speaker(rows, look.near)
+    if place is None:
         return Relevance(value=0.0, speaks="nothing", text="", tool="", times=1.0, reasons=())
-    if look.near > by_text[number]:
-        best = engine.id_of(int(first[0]))
-        return Relevance(
-            value=look.near, speaks="meaning", text="", tool=best, times=1.0, reasons=()
-        )
-    text, is_earlier = look.texts[number], number == len(look.texts) - 1
-    rows = engine.features_of(text, first, look.weights)
-    place = speaker(rows) or 0
-    gains = reasons(rows[place])
-    values = {**dict(zip(COEFFICIENTS, rows[place].tolist(), strict=True)), "base": 1.0}
+    near = None if look.near is None else float(look.near[place])
+    told = sorted(reasons(rows[place], near).items(), key=lambda item: -abs(item[1][1]))
     return Relevance(
         value=by_text[number],
         speaks="earlier" if is_earlier else "query" if number else "message",
         text=text.reading.text,
-        tool=engine.id_of(int(first[place])),
+        tool=engine.id_of(int(look.candidates[look.first[place]])),
         times=FROM_HISTORY if is_earlier else 1.0,
         reasons=tuple(
-            Reason(name=name, value=values[name], gain=gain)
-            for name, gain in sorted(gains.items(), key=lambda item: -abs(item[1]))
-            if gain
+            Reason(name=name, value=value, gain=gain) for name, (value, gain) in told if gain
         ),
     )

@@ -37,10 +37,10 @@ class Look:
     """The texts of a need and the candidates' scores.
 
     `scored` has one of each of `texts`. `before` are the earlier messages, where the message may
-    lean on them, `before_scored` how they score, `earlier` what they add. `meant` is the likeness in meaning, of which
-    `share` counts, NaN where a tool has no vector. `words` is the score by words alone, `score`
-    what orders: `order` has the places of the first ones. `fits` is the relevance that each text
-    gives them, that of the earlier messages last, where they count.
+    lean on them, `before_scored` how they score, `earlier` what they add. `meant` is the likeness
+    in meaning, of which `share` counts, NaN where a tool has no vector. `words` is the score by
+    words alone, `score` what orders: `order` has the places of the first ones. `fits` is the
+    relevance that each text gives them, that of the earlier messages last, where they count.
     """
 
     need: Need

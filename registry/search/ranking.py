@@ -130,9 +130,7 @@ class Ranking:
             lifts=lifts,
             score=score,
             order=order,
-            fits=[
-                relevance(self.features_of(text, each, first), near) for text, each in read_with
-            ],
+            fits=[relevance(self.features_of(text, each, first), near) for text, each in read_with],
         )
 
     def ranked(self, look: Look, limit: int) -> list[Ranked]:

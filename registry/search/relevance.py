@@ -6,6 +6,7 @@ weighed by a logistic regression. `python -m tests.registry.search.fit_relevance
 what the scale measures stands in `docs/reference/search-relevance.md`.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -14,20 +15,22 @@ from numpy.typing import NDArray
 from registry.search.bm25 import Floats
 from registry.search.form import EVERYDAY, Form
 
+Likeness = NDArray[np.floating]
+
 EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.604,
-    "name": 0.398,
-    "fit": 0.694,
-    "density": 0.557,
-    "size": -0.376,
-    "personal": -2.368,
-    "asks": 0.77,
-    "payload": 0.814,
-    "named": 0.628,
-    "talk": -0.914,
+    "words": 1.417,
+    "name": 0.54,
+    "fit": 0.709,
+    "density": 0.635,
+    "size": -0.344,
+    "personal": -2.17,
+    "asks": 0.833,
+    "payload": 0.928,
+    "named": 0.719,
+    "talk": -0.93,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -36,7 +39,29 @@ six public sets, in registries of 1 to 100,000 tools; then scaled so that the re
 the first tool is right. `size` is steeper than the likelihood alone would have it, so that the
 floor lets equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.291
+INTERCEPT = -3.415
+
+WITH_MEANING: Mapping[str, float] = {
+    "words": 0.866,
+    "name": 0.267,
+    "fit": 0.155,
+    "density": 0.596,
+    "size": -0.75,
+    "personal": -2.504,
+    "asks": 0.92,
+    "payload": 0.537,
+    "named": 0.435,
+    "talk": -0.718,
+    "meaning": 5.073,
+}
+"""The same where the candidate and the message have vectors: `meaning` is their cosine.
+
+Fitted by itself, in the same steps to the same scale, so that a floor means the same either way."""
+
+BASE_WITH_MEANING = -2.609
+
+LEAST_ODDS = -30.0
+"""Log-odds below which nothing at all speaks for a candidate."""
 
 MOST_SIZE = 4.0
 """Decadic logarithm of the size from which more tools bring no more finds by chance."""
@@ -73,40 +98,57 @@ def features(
     term that one document holds, `size` the number of documents.
     """
     said = gains > 0
+    words = said @ counts
     rows: NDArray[np.float64] = np.empty((len(gains), len(COEFFICIENTS)))
-    rows[:, 0] = np.log1p(said @ counts)
+    rows[:, 0] = np.log1p(words)
     rows[:, 1] = coverage
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
-    rows[:, 3] = said @ counts / max(1, form.words)
-    rows[:, 4] = min(np.log10(size + 10), MOST_SIZE)
+    rows[:, 3] = words / max(1, form.words)
+    rows[:, 4] = min(math.log10(size + 10), MOST_SIZE)
     rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
-    rows[~said.any(axis=1)] = 0.0
     return rows
 
 
-_WEIGHTS = np.array(list(COEFFICIENTS.values()))
+_WORDS = np.array(list(COEFFICIENTS.values()))
+_MEANING = np.array(list(WITH_MEANING.values()))
 
 
-def relevance(rows: Floats) -> float:
-    """Return the relevance of the most relevant candidate; 0 where no word of it is said."""
-    said = rows[rows[:, 0] > 0]
-    if not len(said):
-        return 0.0
-    return float(1 / (1 + np.exp(-(float((said @ _WEIGHTS).max()) + INTERCEPT))))
+def relevance(rows: Floats, likeness: Likeness | None = None) -> float:
+    """Return the relevance of the most relevant candidate, in 0–1.
+
+    `likeness` is the cosine of each with the message, NaN where it has none. Without one, a
+    candidate of which no word is said has no relevance.
+    """
+    most = float(_log_odds(rows, likeness).max(initial=-np.inf))
+    return 1 / (1 + math.exp(-most)) if most > LEAST_ODDS else 0.0
 
 
-def speaker(rows: Floats) -> int | None:
-    """Return the place of the most relevant candidate; None where no word of any is said."""
-    said = np.flatnonzero(rows[:, 0] > 0)
-    return int(said[(rows[said] @ _WEIGHTS).argmax()]) if len(said) else None
+def speaker(rows: Floats, likeness: Likeness | None = None) -> int | None:
+    """Return the place of the most relevant candidate; None where nothing speaks for any."""
+    odds = _log_odds(rows, likeness)
+    return int(odds.argmax()) if len(odds) and odds.max() > LEAST_ODDS else None
 
 
-def reasons(row: Floats) -> dict[str, float]:
-    """Return what each feature of a candidate adds, in log-odds; the sum gives its relevance."""
-    return {
-        **dict(zip(COEFFICIENTS, (row * _WEIGHTS).tolist(), strict=True)),
-        "base": INTERCEPT,
-    }
+def reasons(row: Floats, likeness: float | None = None) -> dict[str, tuple[float, float]]:
+    """Return each feature of a candidate: its value, and what it adds in log-odds.
+
+    The sum of what they add gives its relevance.
+    """
+    values, weights, base = row.tolist(), COEFFICIENTS, INTERCEPT
+    if likeness is not None and not np.isnan(likeness):
+        values, weights, base = [*values, float(likeness)], WITH_MEANING, BASE_WITH_MEANING
+    told = zip(weights.items(), values, strict=True)
+    return {**{name: (value, each * value) for (name, each), value in told}, "base": (1.0, base)}
+
+
+def _log_odds(rows: Floats, likeness: Likeness | None) -> Floats:
+    odds: Floats = rows @ _WORDS + INTERCEPT
+    odds[rows[:, 0] <= 0] = -np.inf
+    if likeness is not None:
+        known = ~np.isnan(likeness)
+        meant = rows[known] @ _MEANING[:-1] + likeness[known] * _MEANING[-1]
+        odds[known] = meant + BASE_WITH_MEANING
+    return odds
 
 
 def spread(best: float, scores: Floats) -> Floats:

@@ -16,12 +16,14 @@ from registry.models import Tool
 from registry.models.health import BROKEN_STATES, HealthState
 from registry.search.deadline import Deadline
 from registry.search.dense import meaning
-from registry.search.explain import Explanation
-from registry.search.in_force import weights_now
 from registry.search.facts import Audience, Narrowing
+from registry.search.in_force import weights_now
 from registry.search.index import process_index
 from registry.search.need import Need
 from registry.search.replica import UPSTREAM_REST, Candidate
+from registry.search.selection import BEYOND_LIMIT, DUPLICATE, ENOUGH_OF_PACKAGE
+from registry.search.variety import READ as COMPARED
+from registry.search.variety import Hit, various, without
 from registry.search.weights import Weights
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles
@@ -35,12 +37,14 @@ _READ = (
     *("kind", "wire_name", "title", "definition", "required_scopes", "import_health"),
     *("execution_health", "last_health_check_at", "deprecated_on", "deleted_at"),
     *("successor__wire_name", "successor__deleted_at"),
+    *COMPARED,
 )
-"""What reasons are told by, and no more: a search reads two dozen tools."""
+"""What reasons are told by and copies are known by, and no more: a search reads two dozen tools."""
 
 AT_HAND = "already at hand"
-BEYOND_LIMIT = "enough tools found already"
 BELOW_FLOOR = "does not fit well enough"
+NO_PLACE = (BEYOND_LIMIT, ENOUGH_OF_PACKAGE, DUPLICATE)
+"""Reasons of what would be given, were there no others."""
 
 
 class Loading(NamedTuple):
@@ -60,24 +64,6 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hit:
-    """One candidate; `parts` says how `score` (0–1) came about, `reason` why it is left out."""
-
-    tool_id: UUID
-    wire_name: str
-    title: str
-    score: float
-    parts: Mapping[str, float]
-    injected: bool
-    reason: str = ""
-    kind: str = ""
-    why: str = ""
-    """What of the tool fits, where it was not ranked by its words."""
-
-    explanation: Explanation | None = None
-
-
-@dataclass(frozen=True, kw_only=True)
 class SearchAnswer:
     """The candidates for a query, best first, those left out included."""
 
@@ -94,7 +80,7 @@ class SearchAnswer:
 
     def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
         """Return the answer without some tools, which were told of elsewhere."""
-        return replace(self, hits=tuple(hit for hit in self.hits if hit.tool_id not in tool_ids))
+        return replace(self, hits=without(self.hits, tool_ids))
 
     @property
     def found(self) -> tuple[Hit, ...]:
@@ -103,8 +89,8 @@ class SearchAnswer:
 
     @property
     def total(self) -> int:
-        """Return how many tools fit, those beyond the limit included."""
-        return self.beyond + sum(hit.injected or hit.reason == BEYOND_LIMIT for hit in self.hits)
+        """Return how many tools fit, copies and those beyond the limit included."""
+        return self.beyond + sum(hit.injected or hit.reason in NO_PLACE for hit in self.hits)
 
 
 def search(
@@ -120,20 +106,22 @@ def search(
     narrowing: Narrowing = EVERYTHING,
     weights: Weights | None = None,
     explained: bool = False,
+    fold: bool = True,
 ) -> SearchAnswer:
     """Rank the tools that `user` may use for a need told in words.
 
     `recent` are the messages before it, `queries` what is wanted in a model's words, one need
     each. Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
-    scopes that are not in `scopes` are told with the reason and `injected=False`; tools that the
+    scopes that are not in `scopes` are told with the reason and `injected=False`; so are, unless
+    `fold` is off, copies of what is given and more of one package than it may have. Tools that the
     person may not see, or that `narrowing` leaves out, are not told at all. `weights` are tried in
     place of those in force, `floor` in place of theirs; `explained` has each hit told in full how
     its score came about. Raises SearchTimeout after `SEARCH_SECONDS`.
     """
     started = time.perf_counter()
     deadline = Deadline()
-    if floor is None:
-        floor = (weights or weights_now().weights).floor
+    tried = weights or weights_now().weights
+    floor = tried.floor if floor is None else floor
     need = Need(text=query, recent=tuple(recent), queries=tuple(queries))
     asked = meaning.ask(need)
     audience = audience_of(user)
@@ -153,12 +141,23 @@ def search(
         ),
         deadline,
     )
-    judge = Judge(user, limit, exclude, scopes, floor)
+    judge = Judge(user, len(candidates), exclude, scopes, floor)
+    per_package = int(tried.per_package) if fold else None
+    judged: list[Hit] = []
     hits: list[Hit] = []
     rest = iter(candidates)
-    while judge.places > 0 and (page := list(islice(rest, limit + SPARE))):
+    while sum(hit.injected for hit in hits) < limit and (page := list(islice(rest, limit + SPARE))):
         with deadline.querying():
-            hits.extend(judge.hits(page))
+            judged.extend(judge.hits(page))
+        hits = various(
+            judged,
+            judge.tools,
+            user=user,
+            limit=limit,
+            per_package=per_package,
+            text=" ".join((query, *queries)),
+            fold=fold,
+        )
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
     return SearchAnswer(
         query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state
@@ -185,12 +184,16 @@ class Judge:
     scopes: frozenset[str] | None
     floor: float = 0.0
     whys: Mapping[str, str] = field(default_factory=dict)
+    tools: dict[UUID, Tool] = field(default_factory=dict)
+    """Those of the hits."""
 
     def hits(self, candidates: Sequence[Candidate]) -> Iterator[Hit]:
         """Yield those that the person may use, each with why it is left out."""
         asked = [UUID(each.id) for each in candidates]
-        tools = tools_usable_by(self.user).select_related(None).select_related("successor")
-        usable = tools.only(*_READ).in_bulk(asked)
+        tools = tools_usable_by(self.user).select_related(None)
+        tools = tools.select_related("successor", "package").only(*_READ)
+        usable = tools.in_bulk(asked)
+        self.tools |= usable
         troubles = step_troubles(usable.values())
         for each in candidates:
             tool = usable.get(UUID(each.id))

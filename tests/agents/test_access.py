@@ -91,7 +91,7 @@ def test_a_rest_search_as_an_agent_keeps_to_its_scopes(client_for, alice):
     make_tool(description="Send an e-mail to somebody.", required_scopes=["mail:send"])
     make_builtin("calculator")
     client = client_for(alice)
-    url = "/api/v1/tools/search/?q=send an e-mail"
+    url = "/api/v1/tools/search/?q=send mail to somebody"
 
     assert client.get(url).json()["total"] == 1
     assert client.get(f"{url}&agent={make_agent(alice).slug}").json()["total"] == 0

@@ -14,9 +14,6 @@ CLAUSE_STEP = 0.1
 
 LEAST_SHARE = 0.3
 
-STRANGE, SAME = 0.3, 0.8
-"""Cosines from which a likeness counts for something, and for everything."""
-
 FEWEST = 2
 """Candidates with a vector that it takes to join anything."""
 
@@ -66,16 +63,6 @@ def fused_of(lexical: Scores, likeness: NDArray[np.floating], share: float) -> F
     words = (1 - share) / (high - low)
     scale = (most - least) / (high - low)
     return Fused(words, meaning * scale, least - low * scale - words * least)
-
-
-def near(cosine: float) -> float:
-    """Return the relevance that a likeness in meaning gives by itself, in 0–1.
-
-    On six labelled sets the tool that fits has a cosine of .3 to .6 (the middle half), while of
-    messages that no tool fits (small talk) 95 in 100 stay below .22 to .42: so .4 reaches the
-    default floor of .2. A candidate without a vector has none.
-    """
-    return 0.0 if np.isnan(cosine) else min(1.0, max(0.0, (cosine - STRANGE) / (SAME - STRANGE)))
 
 
 def _meaning(lexical: Scores, likeness: NDArray[np.floating]) -> Scores:

@@ -1,173 +1,66 @@
 # ruff: noqa: T201 - a command
 """Fit and measure the relevance scale on labelled sets.
 
-    python -m tests.registry.search.fit_relevance SETS [--others names.tsv] [--fit]
+    python -m tests.registry.search.fit_relevance SETS [--others names.tsv] [--meaning DIR] [--fit]
 
 SETS is a folder of sets (`tools.jsonl`, `queries.jsonl`); `--others` a table (name, -, -, summary)
 that enlarges the pooled set to 100,000. Prints, for each registry, how many messages without an
-answer find something (the fitted half, the held-out half) and the points of recall@5 that the
-floor costs; with `--fit` the coefficients that fit these sets best.
+answer find something (the fitted half, the held-out half, those written blind; requests of other
+sets, and those whose right tools were taken out) and the points of recall@5 that the floor costs;
+with `--fit` the coefficients as they stand in `registry/search/relevance.py`.
 """
 
 import argparse
-import csv
-import json
-import random
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from registry.search.document import SearchDocument
-from registry.search.engine import Engine
-from registry.search.need import Need
-from registry.search.relevance import COEFFICIENTS
+from registry.search.dense.local import LocalEncoder
+from registry.search.relevance import COEFFICIENTS, WITH_MEANING
 from registry.search.weights import Weights
-from tests.registry.search.no_answer import messages, short_requests
+from tests.registry.search.relevance_data import LARGE, SMALL, Meanings, Seen, collect
 
 FLOOR = Weights().floor
-SMALL = 24
-LARGE = 100_000
 SIZE = list(COEFFICIENTS).index("size")
-QUANTILES = (0.978, 0.973)
+QUANTILES = (0.988, 0.962)
 NONE_SHARE = 0.3
 WEIGHTS = {"own words": 0.5, "short": 2.0}
+OUT = ("foreign", "removed")
+OUT_WEIGHT = 0.05
 LEAST_ODDS = -8.0
-
-
-class Query(NamedTuple):
-    kind: str
-    text: str
-    recent: tuple[str, ...] = ()
-    relevant: frozenset[str] = frozenset()
-    held_out: bool = False
-
-
-class Seen(NamedTuple):
-    registry: str
-    query: Query
-    hits: tuple[bool, ...]
-    scores: tuple[float, ...]
-    rows: np.ndarray
-
-
-def documents(folder: Path) -> Iterator[SearchDocument]:
-    for line in (folder / "tools.jsonl").open(encoding="utf-8"):
-        tool = json.loads(line)
-        parameters = tool.get("parameters") or []
-        texts = ("description", "category", "package", "package_description")
-        yield SearchDocument(
-            id=f"{folder.name}/{tool['id']}",
-            name=tool["name"],
-            parameters=tuple(each["name"] for each in parameters),
-            parameter_descriptions=tuple(each.get("description") or "" for each in parameters),
-            examples=tuple(tool.get("examples") or ()),
-            **{text: tool.get(text) or "" for text in texts},
-        )
-
-
-def queries(folder: Path) -> Iterator[Query]:
-    for line in (folder / "queries.jsonl").open(encoding="utf-8"):
-        item = json.loads(line)
-        relevant = frozenset(f"{folder.name}/{each}" for each in item["relevant"])
-        yield Query(folder.name, item["query"], tuple(item.get("history") or ()), relevant)
-
-
-def unanswerable() -> list[Query]:
-    return [Query(f"no: {each.kind}", each.text, held_out=each.held_out) for each in messages()]
-
-
-def short() -> list[Query]:
-    """Return short requests, which any tool found in a large registry counts as right for."""
-    return [Query("short", each.text, held_out=each.held_out) for each in short_requests()]
-
-
-def own_words(tools: list[SearchDocument], count: int, rng: random.Random) -> Iterator[Query]:
-    """Yield short requests: the name of a tool, and the first words of its description."""
-    for tool in rng.sample(tools, min(count, len(tools))):
-        relevant = frozenset(each.id for each in tools if each.name == tool.name)
-        yield Query("own words", tool.name, relevant=relevant)
-        yield Query("own words", " ".join(tool.description.split()[:6]), relevant=relevant)
-
-
-def seen(registry: str, engine: Engine, asked: Iterable[Query]) -> Iterator[Seen]:
-    for query in asked:
-        ranked = engine.rank(Need(text=query.text, recent=query.recent), limit=5)
-        ids = [each.id for each in ranked]
-        yield Seen(
-            registry,
-            query,
-            tuple(each in query.relevant for each in ids),
-            tuple(each.score for each in ranked),
-            engine.features(query.text, ids),
-        )
-
-
-def collect(folders: list[Path], others: Path | None) -> Iterator[Seen]:
-    rng = random.Random(5)
-    none = unanswerable()
-    pool: list[SearchDocument] = []
-    asked: list[Query] = []
-    for folder in folders:
-        tools, own = list(documents(folder)), list(queries(folder))
-        pool += tools
-        asked += rng.sample(own, min(300, len(own)))
-        yield from seen(folder.name, Engine.build(tools), [*own, *none, *own_words(tools, 60, rng)])
-        for _ in range(3):
-            few = rng.sample(tools, min(SMALL, len(tools)))
-            ids = {tool.id for tool in few}
-            some = [each._replace(relevant=each.relevant & ids) for each in own]
-            some = [each for each in some if each.relevant]
-            some = rng.sample(some, min(150, len(some)))
-            words = own_words(few, SMALL, rng)
-            yield from seen(f"{SMALL} of {folder.name}", Engine.build(few), [*some, *none, *words])
-    for _ in range(60):
-        few = rng.sample(pool, rng.choice([1, 2, 3, 5]))
-        words = own_words(few, 5, rng)
-        yield from seen("1-5", Engine.build(few), [*rng.sample(none, 60), *words])
-    words = list(own_words(pool, 150, rng))
-    yield from seen("pooled", Engine.build(pool), [*asked, *none, *words, *short()])
-    if others:
-        more = list(table(others, LARGE - len(pool), rng))
-        yield from seen("100k", Engine.build([*pool, *more]), [*asked, *none, *words, *short()])
-
-
-def table(path: Path, count: int, rng: random.Random) -> Iterator[SearchDocument]:
-    with path.open(encoding="utf-8", newline="") as file:
-        lines = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    lines = [row for row in lines[1:] if len(row) > 3 and len(row[3]) > 14]
-    for row in rng.sample(lines, min(count, len(lines))):
-        package, _, name = row[0].rpartition("/")
-        yield SearchDocument(id=f"other/{row[0]}", name=name, description=row[3], package=package)
 
 
 def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
     """Return coefficients and intercept.
 
     1. A logistic regression tells requests that find a right tool from messages without answer;
-       each registry and class has the same weight.
+       each registry and class has the same weight. With meaning, requests that nothing answers
+       count a little as well: words cannot tell them, so without meaning they only blur.
     2. The likelihood is blind to its tail: by chance, more is found in more tools. A line by the
        size of the registry through what `QUANTILES` of the messages stay below becomes the floor
        (of small and large registries: few words tell much in a small one).
     3. The log-odds are scaled so that they tell how often the first result is relevant.
     """
-    rows, labels, groups = [], [], []
+    rows, labels, groups, counts = [], [], [], []
     for each in found:
+        kind = each.query.kind.partition(":")[0]
         if not len(each.rows) or each.query.held_out or each.query.recent:
             continue
-        if is_none(each) or any(each.hits) or each.query.kind == "short":
+        if kind in OUT and not each.is_meant:
+            continue
+        if is_none(each) or kind in OUT or any(each.hits) or kind == "short":
             rows.append(each.rows[0])
-            labels.append(not is_none(each))
-            groups.append((each.registry, is_none(each), kind_of(each)))
-    weights = shares(groups) * [WEIGHTS.get(group[2], 1.0) for group in groups]
+            labels.append(not is_none(each) and kind not in OUT)
+            groups.append((each.registry, kind if kind in OUT else is_none(each), kind_of(each)))
+            counts.append(OUT_WEIGHT if kind in OUT else WEIGHTS.get(kind, 1.0))
+    weights = shares(groups) * counts
     beta, base = logistic(np.array(rows), np.array(labels, float), weights / weights.sum())
 
     points = []
-    for registry in {each.registry for each in found}:
+    for registry in sorted({each.registry for each in found}):
         none = [e for e in found if e.registry == registry and is_none(e)]
-        odds = [best_of(e.rows, beta) + base for e in none if not e.query.held_out]
+        odds = [best_of(e, beta) + base for e in none if not e.query.held_out]
         size = np.median([e.rows[0, SIZE] for e in none if len(e.rows)])
         share = np.interp(size, (np.log10(SMALL + 10), np.log10(LARGE)), QUANTILES)
         points.append((size, max(float(np.quantile(odds, share)), LEAST_ODDS)))
@@ -176,8 +69,8 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
     base -= float(start)
 
     some = [e for e in found if e.hits and e.registry[0].isalpha() and e.registry != "pooled"]
-    some = [e for e in some if kind_of(e) == "" and not e.query.recent]
-    odds = np.array([best_of(each.rows, beta) + base for each in some])
+    some = [e for e in some if (is_none(e) or kind_of(e) == "") and not e.query.recent]
+    odds = np.array([best_of(each, beta) + base for each in some])
     weights = shares([(e.registry, is_none(e)) for e in some])
     weights *= [NONE_SHARE if is_none(each) else 1.0 for each in some]
     first = np.array([each.hits[0] for each in some], float)
@@ -186,7 +79,9 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
 
 
 def kind_of(each: Seen) -> str:
-    return each.query.kind if each.query.kind in WEIGHTS else ""
+    """Return the kind of what is not one of a set's own queries."""
+    kind = each.query.kind.partition(":")[0]
+    return kind if kind in (*WEIGHTS, *OUT, "fresh") else ""
 
 
 def is_none(each: Seen) -> bool:
@@ -197,9 +92,9 @@ def passes(each: Seen) -> bool:
     return max(each.scores, default=0) >= FLOOR
 
 
-def best_of(rows: np.ndarray, beta: np.ndarray) -> float:
-    said = rows[rows[:, 0] > 0]
-    return float((said @ beta).max()) if len(said) else LEAST_ODDS
+def best_of(each: Seen, beta: np.ndarray) -> float:
+    rows = each.rows if each.is_meant else each.rows[each.rows[:, 0] > 0]
+    return float((rows @ beta).max()) if len(rows) else LEAST_ODDS
 
 
 def shares(groups: list[tuple[object, ...]]) -> np.ndarray:
@@ -228,14 +123,13 @@ def report(found: list[Seen]) -> None:
         by_registry[each.registry].append(each)
     for registry, items in by_registry.items():
         none = [each for each in items if is_none(each)]
-        halves = [
-            100
-            * np.mean([max(e.scores, default=0) >= FLOOR for e in none if e.query.held_out is h])
-            for h in (False, True)
+        told = [
+            shown([each for each in none if not each.query.held_out]),
+            shown([each for each in none if each.query.held_out]),
+            *(shown([e for e in items if kind_of(e) == kind]) for kind in ("fresh", *OUT, "short")),
         ]
-        told = []
-        for words in (False, True):
-            some = [e for e in items if e.query.relevant and (e.query.kind == "own words") is words]
+        for kind in ("", "own words"):
+            some = [e for e in items if e.query.relevant and kind_of(e) == kind]
             lost = [
                 sum(hit and score < FLOOR for hit, score in zip(e.hits, e.scores, strict=True))
                 / len(e.query.relevant)
@@ -243,21 +137,18 @@ def report(found: list[Seen]) -> None:
             ]
             recall = [sum(e.hits) / len(e.query.relevant) for e in some]
             told.append(f"{100 * np.mean(recall):5.1f} -{100 * np.mean(lost):4.2f}" if some else "")
-        print(f"{registry:24} found {halves[0]:4.1f} / {halves[1]:4.1f} %   recall {told[0]:12}"
-              f" own words {told[1]}")  # fmt: skip
-        brief = [e for e in items if e.query.kind == "short"]
-        if brief:
-            kept = [
-                100 * np.mean([passes(e) for e in brief if e.query.held_out is half])
-                for half in (False, True)
-            ]
-            print(f"{'':24} short requests that find something {kept[0]:.0f} / {kept[1]:.0f} %")
-    kinds = defaultdict(list)
-    for each in found:
-        if is_none(each) and each.registry in ("bfcl", "pooled", "100k"):
-            kinds[each.query.kind].append(passes(each))
-    print({kind: f"{100 * np.mean(values):.0f} %" for kind, values in kinds.items()})
+        print("| " + " | ".join([f"{registry:20}", *told]) + " |")
+    for name in ("no: ", "fresh: "):
+        kinds = defaultdict(list)
+        for each in found:
+            if each.query.kind.startswith(name) and each.registry in ("bfcl", "pooled", "100k"):
+                kinds[each.query.kind].append(passes(each))
+        print({kind: f"{100 * np.mean(values):.0f} %" for kind, values in kinds.items()})
     reliability(found)
+
+
+def shown(items: list[Seen]) -> str:
+    return f"{100 * np.mean([passes(each) for each in items]):4.1f}" if items else "    "
 
 
 def reliability(found: list[Seen]) -> None:
@@ -278,14 +169,22 @@ def main() -> None:
     parser.add_argument("sets", type=Path)
     parser.add_argument("--others", type=Path)
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument(
+        "--meaning", type=Path, help="fit likeness in meaning; a folder to write to"
+    )
     options = parser.parse_args()
     folders = sorted(each for each in options.sets.iterdir() if (each / "tools.jsonl").exists())
-    found = list(collect(folders, options.others))
-    report(found)
-    if options.fit:
-        coefficients, intercept = fit(found)
-        fitted = dict(zip(COEFFICIENTS, coefficients.round(2).tolist(), strict=True))
-        print(fitted, round(intercept, 2))
+    meanings = Meanings(LocalEncoder(options.meaning)) if options.meaning else None
+    found = list(collect(folders, options.others, meanings))
+    for is_meant in (False, True)[: 1 if meanings is None else 2]:
+        items = [each for each in found if each.is_meant is is_meant]
+        print("| registry | fitted | held out | fresh | foreign | removed | short | recall | own |")
+        report(items)
+        if options.fit:
+            coefficients, intercept = fit(items)
+            names = WITH_MEANING if is_meant else COEFFICIENTS
+            fitted = zip(names, coefficients.round(3).tolist(), strict=True)
+            print({**dict(fitted), "base": round(intercept, 3)})
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 FILE = Path(__file__).with_name("no_answer.txt")
+FRESH = Path(__file__).with_name("no_answer_fresh.txt")
 SHORT = Path(__file__).with_name("short_requests.txt")
 
 
@@ -17,13 +18,23 @@ class Message(NamedTuple):
 
 def messages() -> list[Message]:
     """Return all messages in the order of the file."""
-    found: list[Message] = []
+    return [each._replace(held_out=place % 2 == 1) for each, place in _read(FILE)]
+
+
+def fresh_messages() -> list[Message]:
+    """Return messages that were written when all was fitted, and never fitted."""
+    return [each for each, _ in _read(FRESH)]
+
+
+def _read(file: Path) -> list[tuple[Message, int]]:
+    """Return the messages of a file, each with its place among those of its kind."""
+    found: list[tuple[Message, int]] = []
     kind, place = "", 0
-    for line in FILE.read_text(encoding="utf-8").splitlines():
+    for line in file.read_text(encoding="utf-8").splitlines():
         if line.startswith("[") and line.endswith("]"):
             kind, place = line[1:-1], 0
         elif line and not line.startswith("#"):
-            found.append(Message(kind, line, held_out=place % 2 == 1))
+            found.append((Message(kind, line, held_out=True), place))
             place += 1
     return found
 

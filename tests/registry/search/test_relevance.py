@@ -19,7 +19,7 @@ from registry.search.relevance import (
     spread,
 )
 from registry.search.weights import Weights
-from tests.registry.search.no_answer import messages, short_requests
+from tests.registry.search.no_answer import fresh_messages, messages, short_requests
 from tests.registry.search.test_document import TOOLS
 
 FLOOR = Weights().floor
@@ -69,6 +69,34 @@ def test_at_least_95_percent_of_what_no_tool_helps_with_finds_nothing(engine):
     held_out = [message.text for message in messages() if message.held_out]
     found = [text for text in held_out if finds(engine, text)]
     assert len(found) <= 0.05 * len(held_out), found
+
+
+def test_so_it_is_with_messages_that_were_written_when_all_was_fitted(engine):
+    fresh = [message.text for message in fresh_messages()]
+    found = [text for text in fresh if finds(engine, text)]
+    assert len(fresh) == 120
+    assert len(found) <= 0.05 * len(fresh), found
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "description"),
+    [
+        ("what's the weather", "get_weather", "Tell the current weather of a town."),
+        ("tell me a joke", "random_joke", "Tell a random joke."),
+        ("translate this", "translate_text", "Translate a text to another language."),
+    ],
+)
+def test_a_short_request_passes_where_a_tool_of_few_fits(text, name, description):
+    tool = SearchDocument(id="it", name=name, description=description)
+    assert finds(Engine.build([tool]), text)
+    assert finds(Engine.build([*catalogue(30)[:3], tool]), text)
+
+
+def test_likeness_in_meaning_speaks_for_a_tool():
+    rows, far, near = row(), np.array([0.1]), np.array([0.7])
+    assert relevance(rows, far) < relevance(rows, near)
+    assert relevance(rows, np.array([np.nan])) == relevance(rows)
+    assert relevance(row(words=0, coverage=0.0), near) > FLOOR
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from agents.models import AgentTool
+from agents.models.agent_tool import Approval
 from registry.models import Tool
 from registry.models.tool import Health, Visibility
 from tests.factories import make_agent, make_builtin, make_tool
@@ -178,3 +180,24 @@ def test_alike_are_told_with_the_package_and_not_to_who_may_not_see_the_tool(
     assert client_for(alice).get(f"{path}?limit=0").status_code == 400
     Tool.objects.filter(pk=weather.pk).update(visibility=Visibility.PRIVATE, owner=alice)
     assert client_for(bob).get(path).status_code == 404
+
+
+def test_a_copy_is_told_with_what_is_found_and_one_that_is_denied_is_not(asked, alice, weather):
+    make_builtin("calculator")
+    copy = make_tool(
+        wire_name="zeta_getWeather",
+        export_name="getWeather",
+        title="Get the weather",
+        description="Tells the forecast of a town.",
+    )
+    need = "what is the weather forecast"
+    (found,) = asked(q=need)[1]["results"]
+    both = {"acme_getWeather": weather, "zeta_getWeather": copy}
+    other = both.pop(found["tool"]["name"])
+    ((name, tool),) = both.items()
+    assert found["duplicates"] == [{"id": str(tool.pk), "name": name}]
+
+    agent = make_agent(alice)
+    AgentTool.objects.create(agent=agent, tool=other, approval=Approval.DENY)
+    (found,) = asked(q=need, agent=agent.slug)[1]["results"]
+    assert (found["tool"]["name"], found["duplicates"]) == (name, [])

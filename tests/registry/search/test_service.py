@@ -5,6 +5,7 @@ import pytest
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
 from registry.search.facts import Narrowing
+from registry.search.selection import DUPLICATE, ENOUGH_OF_PACKAGE
 from registry.search.service import reset, search
 from registry.services import package_review, tool_review
 from tests.factories import make_builtin, make_package, make_sequence, make_team, make_tool
@@ -21,6 +22,22 @@ def markdown_tool(**fields):
         "description": "Convert HTML to markdown. Supports headings, lists and links.",
     }
     return make_tool(**{**values, **fields})
+
+
+TAKES_HTML = {"type": "object", "properties": {"html": {"type": "string"}}}
+"""What makes a tool another one than a copy with no inputs."""
+
+
+def several(count, **fields):
+    """Return tools that fit as well as each other and are no copies."""
+    return [
+        markdown_tool(
+            export_name=f"htmlToMarkdownTool{number}",
+            input_schema={"type": "object", "properties": {f"in{number}": {"type": "string"}}},
+            **fields,
+        )
+        for number in range(count)
+    ]
 
 
 def found(user, query=NEED, **options):
@@ -86,7 +103,7 @@ def test_recent_messages_help_a_short_one(alice, catalogue):
 def test_downloads_and_quality_order_equals_and_find_nothing(alice, catalogue):
     popular = make_package(downloads=10_000_000)
     make_tool(description="Sends a postcard.", package=popular)
-    plain = markdown_tool()
+    plain = markdown_tool(input_schema=TAKES_HTML)
     liked = markdown_tool(package=popular)
 
     assert found(alice)[:2] == [liked.pk, plain.pk]
@@ -96,7 +113,10 @@ def test_downloads_and_quality_order_equals_and_find_nothing(alice, catalogue):
 def test_tools_that_a_person_may_not_see_are_not_told_at_all(alice, charlie, catalogue):
     mine = markdown_tool(owner=alice, visibility=Visibility.PRIVATE)
     shared = markdown_tool(
-        owner=alice, visibility=Visibility.TEAM, team=make_team("their team", alice)
+        input_schema=TAKES_HTML,
+        owner=alice,
+        visibility=Visibility.TEAM,
+        team=make_team("their team", alice),
     )
     waiting = markdown_tool(review_status=ReviewStatus.CANDIDATE)
     stopped = markdown_tool(review_status=ReviewStatus.QUARANTINED)
@@ -159,8 +179,7 @@ def test_what_is_left_out_is_told_with_the_reason(alice, catalogue):
 
 
 def test_no_more_than_the_limit_is_injected(alice, catalogue):
-    for _ in range(4):
-        markdown_tool()
+    several(4)
     answer = search(NEED, user=alice, limit=2)
 
     assert len(answer.found) == 2
@@ -203,8 +222,69 @@ def test_a_need_in_a_models_words_finds_what_the_message_does_not_name(alice, ca
 
 
 def test_all_that_fits_is_counted_and_only_what_is_given_is_looked_at(alice, catalogue):
-    for _ in range(40):
-        markdown_tool()
+    several(40)
     answer = search(NEED, user=alice, limit=2)
     assert len(answer.found) == 2 and answer.total >= 40
     assert len(answer.hits) == 12
+
+
+def test_copies_of_one_tool_take_one_place_and_are_told_with_it(alice, catalogue):
+    liked = make_package(downloads=10_000)
+    worse, better = markdown_tool(), markdown_tool(package=liked)
+    other = markdown_tool(input_schema=TAKES_HTML)
+    answer = search(NEED, user=alice, limit=2)
+
+    assert {hit.tool_id for hit in answer.found} == {better.pk, other.pk}
+    given = next(hit for hit in answer.found if hit.tool_id == better.pk)
+    assert given.duplicates == ((worse.pk, worse.wire_name),)
+    assert {hit.tool_id: hit.reason for hit in answer.hits}[worse.pk] == DUPLICATE
+    assert answer.total >= 3
+
+
+def test_a_persons_own_copy_is_preferred(alice, charlie, catalogue):
+    liked = markdown_tool(package=make_package(downloads=10_000))
+    own = markdown_tool(owner=alice)
+    assert found(alice, limit=1) == [own.pk]
+    assert found(charlie, limit=1) == [liked.pk]
+    assert liked.pk not in found(alice)
+
+
+def test_a_copy_that_a_person_may_not_use_is_never_told(alice, charlie, catalogue):
+    shown = markdown_tool()
+    private = markdown_tool(owner=alice, visibility=Visibility.PRIVATE)
+    stopped = markdown_tool(review_status=ReviewStatus.QUARANTINED)
+    told = search(NEED, user=charlie).hits
+
+    assert shown.pk in {hit.tool_id for hit in told if hit.injected}
+    assert not [hit for hit in told if hit.duplicates]
+    assert not {private.pk, stopped.pk} & {hit.tool_id for hit in told}
+
+
+@pytest.mark.parametrize(
+    "unfit", [{"execution_health": Health.BROKEN}, {"required_scopes": ["files:write"]}]
+)
+def test_a_copy_that_does_not_help_hides_none_that_does(alice, catalogue, unfit):
+    markdown_tool(package=make_package(downloads=10_000_000), **unfit)
+    working = markdown_tool()
+    answer = search(NEED, user=alice, scopes=frozenset())
+    assert answer.found[0].tool_id == working.pk
+    assert answer.found[0].duplicates == ()
+
+
+def test_one_package_leaves_places_to_others_unless_it_is_named(alice, catalogue):
+    many = several(5, package=make_package(name="@acme/proseworks", downloads=10_000_000))
+    others = [
+        markdown_tool(title=f"Html to markdown {each}", description=f"Convert HTML in {each}.")
+        for each in ("lists", "tables")
+    ]
+    told = reasons(alice)
+    assert {tool.pk for tool in others} <= {pk for pk, reason in told.items() if not reason}
+    assert [told[tool.pk] for tool in many].count(ENOUGH_OF_PACKAGE) == 2
+    named = found(alice, f"{NEED} with proseworks")
+    assert set(named) == {tool.pk for tool in many}
+
+
+def test_a_listing_has_every_copy(client_for, alice, catalogue):
+    tools = [markdown_tool() for _ in range(3)]
+    page = client_for(alice).get("/api/v1/tools/", {"q": NEED}).json()
+    assert {str(tool.pk) for tool in tools} <= {tool["id"] for tool in page["results"]}

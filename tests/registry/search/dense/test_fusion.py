@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from registry.search.dense.fusion import fuse, near, share_of
+from registry.search.dense.fusion import fuse, share_of
 
 NAN = float("nan")
 
@@ -74,10 +74,3 @@ def test_the_share_falls_with_each_clause_to_a_floor(clauses, share):
 
 def test_a_share_below_the_floor_stays_as_it_is_set():
     assert share_of(0.1, 5) == 0.1
-
-
-@pytest.mark.parametrize(
-    ("cosine", "relevance"), [(-1, 0), (0.3, 0), (0.4, 0.2), (0.8, 1), (1, 1), (NAN, 0)]
-)
-def test_a_likeness_is_relevant_from_a_threshold_on(cosine, relevance):
-    assert near(cosine) == pytest.approx(relevance)
