@@ -25,7 +25,7 @@ class FactorsSerializer(serializers.Serializer[Any]):
     popularity = serializers.FloatField()
 
 
-class ReasonSerializer(serializers.Serializer[Any]):
+class RelevanceReasonSerializer(serializers.Serializer[Any]):
     """What speaks for the relevance of the best tool, or against it."""
 
     name = serializers.CharField()
@@ -42,7 +42,7 @@ class RelevanceSerializer(serializers.Serializer[Any]):
         help_text="What it is told by.",
     )
     times = serializers.FloatField(help_text="What earlier messages count, 1 for others.")
-    reasons = ReasonSerializer(many=True)
+    reasons = RelevanceReasonSerializer(many=True)
 
 
 class PartsSerializer(serializers.Serializer[Any]):

@@ -261,12 +261,12 @@ def test_a_governor_is_shown_what_the_labelled_queries_lose_and_gain(
     mine, hers = make_agent(governor, slug="mine"), make_agent(alice, slug="hers")
     read = [tools["scrape_page"].pk]
     case_create(mine, by=governor, query="read the text", expected=read)
-    case_create(hers, by=alice, query="read something of mine", expected=read)
+    case_create(hers, by=alice, query="please read the text aloud", expected=read)
     case_create(mine, by=governor, query="good morning", expected=[])
     weights = fields(description=0, floor=0.3)
     told = client_for(governor).post(SAVE, weights).content.decode()
-    assert "0 mended, 2 lost" in told and "worse" in told
-    assert "read the text" in told and "read something of mine" not in told
+    assert "0 mended, 2 lost" in told
+    assert "read the text" in told and "please read the text aloud" not in told
     effect = effect_of(Weights(description=0.0, floor=0.3), governor)
     assert (effect.cases, effect.passed_before, effect.passed_after) == (3, 3, 1)
     assert [case.query for case in effect.own_broken] == ["read the text"]

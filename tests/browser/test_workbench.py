@@ -62,6 +62,8 @@ def test_a_message_is_tried_and_other_weights_are_saved_and_restored(
     expect(page.locator(".word.is-dropped", has_text="chatter").first).to_be_visible()
     page.get_by_text("Why this score").first.click()
     expect(page.get_by_role("columnheader", name="Where the tool says it").first).to_be_visible()
+    page.locator("#why-relevant summary").click()
+    expect(page.get_by_text("asks for something to be done")).to_be_visible()
     shoot(page, "workbench-found")
 
     page.get_by_text("Texts of a tool").click()
