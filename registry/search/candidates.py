@@ -12,7 +12,7 @@ from registry.search.postings import Postings
 CANDIDATES = 300
 """How many of the best by BM25 are looked at closely, for each text of a need."""
 
-CANDIDATES_BY_EARLIER = 100
+CANDIDATES_BY_EARLIER = 50
 """How many more the messages before may bring in; they add a tenth, so a few are enough."""
 
 Mask = NDArray[np.bool_]

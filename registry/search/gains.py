@@ -12,6 +12,7 @@ LARGE = 2_000
 """Postings of a piece from which it is added by itself; shorter ones are added together."""
 
 _NO_SLOTS = np.zeros(0, np.int32)
+_NO_VALUES = np.zeros(0)
 
 Slots = NDArray[np.signedinteger[Any]]
 
@@ -97,19 +98,16 @@ class Gains(NamedTuple):
                 part = Part(column, term.factor, piece)
                 if term.is_left:
                     rest.append(part)
-                elif (length := len(piece.slots)) > LARGE:
+                elif len(piece.slots) > LARGE:
                     large.append(part)
                 else:
                     small.append(part)
-                    end += length
+                    end += len(piece.slots)
             ends.append(end)
         slots = np.concatenate([_NO_SLOTS, *[part.piece.slots for part in small]])
-        values = np.empty(end)
-        start = 0
-        for _, factor, piece in small:
-            end = start + len(piece.gains)
-            np.multiply(piece.gains, factor, out=values[start:end])
-            start = end
+        values = np.concatenate([_NO_VALUES, *[part.piece.gains for part in small]])
+        lengths = [len(part.piece.gains) for part in small]
+        values *= np.repeat([part.factor for part in small], lengths)
         scores = np.zeros(size)
         np.add.at(scores, slots, values)
         for _, factor, piece in large:
