@@ -23,6 +23,7 @@ SENTENCES: Mapping[str, Callable[[float], str]] = {
     "payload": lambda _: "has something to work on: a number, an address, a quotation",
     "named": lambda _: "names somebody or something",
     "talk": lambda _: "opens like a question of opinion or explanation",
+    "plain": lambda value: "is a plain request, all of which the tool says" if value else "",
     "base": lambda _: "most messages need no tool",
 }
 """What each feature of `registry.search.relevance.COEFFICIENTS` means, told its value."""

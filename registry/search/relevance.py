@@ -31,6 +31,7 @@ COEFFICIENTS: Mapping[str, float] = {
     "payload": 0.928,
     "named": 0.719,
     "talk": -0.93,
+    "plain": 0.0,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -52,6 +53,7 @@ WITH_MEANING: Mapping[str, float] = {
     "payload": 0.537,
     "named": 0.435,
     "talk": -0.718,
+    "plain": 0.0,
     "meaning": 5.073,
 }
 """The same where the candidate and the message have vectors: `meaning` is their cosine.
@@ -89,13 +91,15 @@ def features(
     *,
     rarest: float,
     size: int,
+    wanted: int,
     form: Form,
 ) -> Floats:
     """Return a row of features for each candidate, in the order of `COEFFICIENTS`.
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
     term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
-    term that one document holds, `size` the number of documents.
+    term that one document holds, `size` the number of documents, `wanted` the number of the message's
+    terms, those that no document holds among them.
     """
     said = gains > 0
     words = said @ counts
@@ -105,7 +109,8 @@ def features(
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
     rows[:, 3] = words / max(1, form.words)
     rows[:, 4] = min(math.log10(size + 10), MOST_SIZE)
-    rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
+    rows[:, 5:10] = (form.personal, form.asks, form.payload, form.named, form.talk)
+    rows[:, 10] = form.plain * (words >= wanted)
     return rows
 
 
