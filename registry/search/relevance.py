@@ -110,7 +110,7 @@ def features(
     rows[:, 3] = words / max(1, form.words)
     rows[:, 4] = min(math.log10(size + 10), MOST_SIZE)
     rows[:, 5:10] = (form.personal, form.asks, form.payload, form.named, form.talk)
-    rows[:, 10] = form.plain * (words >= wanted)
+    rows[:, 10] = form.plain * (said.sum(axis=1) >= wanted) * (words >= 1)
     return rows
 
 

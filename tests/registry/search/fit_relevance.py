@@ -170,12 +170,15 @@ def main() -> None:
     parser.add_argument("--others", type=Path)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument(
-        "--meaning", type=Path, help="fit likeness in meaning; a folder to write to"
+        "--meaning", type=Path, help="fit likeness in meaning; a folder for the model and its vectors"
     )
     options = parser.parse_args()
     folders = sorted(each for each in options.sets.iterdir() if (each / "tools.jsonl").exists())
-    meanings = Meanings(LocalEncoder(options.meaning)) if options.meaning else None
+    folder = options.meaning
+    meanings = Meanings(LocalEncoder(folder), folder) if folder else None
     found = list(collect(folders, options.others, meanings))
+    if meanings:
+        meanings.keep()
     for is_meant in (False, True)[: 1 if meanings is None else 2]:
         items = [each for each in found if each.is_meant is is_meant]
         print("| registry | fitted | held out | fresh | foreign | removed | short | recall | own |")
