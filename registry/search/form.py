@@ -92,9 +92,9 @@ class Form(NamedTuple):
     """`personal` is the share of words for people; most others are 0 or 1.
 
     `asks` tells of `please`, `I need` …, `plain` of a few words that order something or ask for a
-    thing (`translate this`, `tell me a joke`, `what's the weather`), `named` tells of a name within a sentence (`the time in Tokyo`), `payload` of something to
-    work on (a number, a quotation, an address), `talk` of an opening that asks for an opinion or
-    an explanation. `follows` says whether the message may go on from earlier ones: not when it
+    thing (`translate this`, `tell me a joke`, `what's the weather`), `named` of a name within a
+    sentence (`the time in Tokyo`), `payload` of something to work on (a number, a quotation, an
+    address), `talk` of an opening that asks for an opinion or an explanation. `follows` says whether the message may go on from earlier ones: not when it
     greets, thanks or speaks of something else. `words` is how many there are.
     """
 
@@ -108,7 +108,9 @@ class Form(NamedTuple):
     words: int
 
 
-REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, plain=0.0, follows=False, words=8)
+REQUEST = Form(
+    personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, plain=0.0, follows=False, words=8
+)
 """The form of a need in the words of a model, which has nothing else to say."""
 
 

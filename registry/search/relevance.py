@@ -21,17 +21,17 @@ EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.417,
-    "name": 0.54,
-    "fit": 0.709,
-    "density": 0.635,
-    "size": -0.344,
-    "personal": -2.17,
-    "asks": 0.833,
-    "payload": 0.928,
-    "named": 0.719,
-    "talk": -0.93,
-    "plain": 0.0,
+    "words": 1.368,
+    "name": 0.594,
+    "fit": 0.746,
+    "density": 0.585,
+    "size": -0.378,
+    "personal": -1.892,
+    "asks": 0.778,
+    "payload": 0.983,
+    "named": 0.715,
+    "talk": -0.953,
+    "plain": 0.943,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -40,27 +40,27 @@ six public sets, in registries of 1 to 100,000 tools; then scaled so that the re
 the first tool is right. `size` is steeper than the likelihood alone would have it, so that the
 floor lets equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.415
+INTERCEPT = -3.34
 
 WITH_MEANING: Mapping[str, float] = {
-    "words": 0.866,
-    "name": 0.267,
-    "fit": 0.155,
-    "density": 0.596,
-    "size": -0.75,
-    "personal": -2.504,
-    "asks": 0.92,
-    "payload": 0.537,
-    "named": 0.435,
-    "talk": -0.718,
-    "plain": 0.0,
-    "meaning": 5.073,
+    "words": 0.771,
+    "name": 0.302,
+    "fit": 0.356,
+    "density": 0.574,
+    "size": -0.645,
+    "personal": -1.874,
+    "asks": 0.774,
+    "payload": 0.527,
+    "named": 0.463,
+    "talk": -0.703,
+    "plain": 0.796,
+    "meaning": 5.052,
 }
 """The same where the candidate and the message have vectors: `meaning` is their cosine.
 
 Fitted by itself, in the same steps to the same scale, so that a floor means the same either way."""
 
-BASE_WITH_MEANING = -2.609
+BASE_WITH_MEANING = -2.967
 
 LEAST_ODDS = -30.0
 """Log-odds below which nothing at all speaks for a candidate."""
@@ -98,8 +98,8 @@ def features(
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
     term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
-    term that one document holds, `size` the number of documents, `wanted` the number of the message's
-    terms, those that no document holds among them.
+    term that one document holds, `size` the number of documents, `wanted` the number of terms of the
+    message, those among them that no document holds.
     """
     said = gains > 0
     words = said @ counts

@@ -170,7 +170,9 @@ def main() -> None:
     parser.add_argument("--others", type=Path)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument(
-        "--meaning", type=Path, help="fit likeness in meaning; a folder for the model and its vectors"
+        "--meaning",
+        type=Path,
+        help="fit likeness in meaning; a folder for the model and its vectors",
     )
     options = parser.parse_args()
     folders = sorted(each for each in options.sets.iterdir() if (each / "tools.jsonl").exists())
