@@ -170,7 +170,7 @@ class _Explained:
 
     def __init__(self, engine: Engine, look: Look, limit: int) -> None:
         self._engine, self._look = engine, look
-        self._places = np.array(look.order[:limit], np.int64)
+        self._places = np.array(look.order[:limit], np.int32)
         self._slots = look.candidates[self._places]
         self._corrected = {
             term: others for text in look.texts for term, others in text.corrected.items()
