@@ -18,7 +18,8 @@ from registry.search.kept import Kept, merit_of
 from registry.search.look import Look, Text
 from registry.search.need import Need
 from registry.search.postings import Postings
-from registry.search.ranking import Index, Ranked, Ranking, Vector, read_once
+from registry.search.ranked import Ranked, Vector
+from registry.search.ranking import Index, Ranking, read_once
 from registry.search.scored import Scored
 from registry.search.tokens import tokenize
 from registry.search.weights import Weights

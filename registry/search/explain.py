@@ -277,7 +277,7 @@ class _Explained:
         gains = dict(
             zip(
                 text.gains.terms,
-                self._look.scored[0].gains_of(np.array([place]))[0].tolist(),
+                self._look.scored[0].gains_of(np.array([place], np.int32))[0].tolist(),
                 strict=True,
             )
         )

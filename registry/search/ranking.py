@@ -1,12 +1,10 @@
 """One ranking: candidates by BM25, a closer look at them, their order and their relevance."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from registry.search.arrays import Growing
 from registry.search.bm25 import Floats, Ints, Scheme
@@ -22,6 +20,7 @@ from registry.search.history import reliance
 from registry.search.look import Earlier, Look, Text
 from registry.search.need import Need, Reading, read, told_before
 from registry.search.postings import Postings
+from registry.search.ranked import Ranked, Vector, parts_of, told_of
 from registry.search.relevance import (
     LOOKED_AT,
     everyday,
@@ -31,8 +30,6 @@ from registry.search.relevance import (
 from registry.search.scored import Scored
 from registry.search.scoring import leads, together
 from registry.search.weights import Weights
-
-Vector = NDArray[np.float32]
 
 SCANNED = 2_000
 """Tools among which the nearest in meaning are looked for where words find few."""
@@ -44,15 +41,6 @@ document holds: it may be a name or a payload (`Tokyo`), or the very thing that 
 MOST_EARLIER = 50_000
 """Postings of earlier messages that choose candidates. Above, in large registries, the words that
 most tools say choose none; they are still scored."""
-
-
-@dataclass(frozen=True)
-class Ranked:
-    """One candidate: `score` is its relevance in 0–1, `parts` say how it came about."""
-
-    id: str
-    score: float
-    parts: Mapping[str, float]
 
 
 class Index(NamedTuple):
@@ -143,12 +131,12 @@ class Ranking:
                 self._ids[look.candidates[place]],
                 round(score, 4),
                 {
-                    **_parts(
+                    **parts_of(
                         look.scored[int(totals[:, place].argmax()) if len(totals) > 1 else 0], place
                     ),
                     "history": round(float(look.earlier.added[place]), 4),
                     "factor": round(float(lift[place]), 4),
-                    **_told(look.meant, place),
+                    **told_of(look.meant, place),
                 },
             )
             for place, score in zip(look.order[:limit], own, strict=False)
@@ -261,25 +249,9 @@ class Ranking:
         return idf
 
 
-def _parts(scored: Scored, place: int) -> dict[str, float]:
-    return {
-        "text": round(float(scored.text[place]), 4),
-        "coverage": round(float(scored.coverage[place]), 4),
-        "clause": round(float(scored.clause[place]), 4),
-        "passage": round(float(scored.passage[place]), 4),
-        "limitations": round(float(-scored.limitations[place]), 4),
-    }
-
-
 def _reliance(reading: Reading, coverage: float = 0.0) -> float:
     """Return how much a text leans on earlier ones, at the most where no coverage is told."""
     return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
-
-
-def _told(likeness: Vector | None, place: int) -> dict[str, float]:
-    if likeness is None or np.isnan(likeness[place]):
-        return {}
-    return {"dense": round(float(likeness[place]), 4)}
 
 
 @lru_cache(maxsize=512)
