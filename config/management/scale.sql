@@ -11,6 +11,20 @@ SELECT (ARRAY['convert', 'extract', 'search', 'translate', 'measure', 'render', 
         'for a customer'])[1 + (i / 120) % 7]
 $$;
 
+-- What sets a tool apart from those that do the same: else most would be taken for copies.
+CREATE OR REPLACE FUNCTION pg_temp.setting(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+SELECT (ARRAY['hospitals', 'schools', 'airports', 'farms', 'museums', 'banks', 'bakeries',
+        'harbours', 'theatres', 'libraries', 'factories', 'vineyards', 'hotels', 'clinics',
+        'courts', 'stadiums', 'warehouses', 'laboratories', 'mines', 'bridges', 'railways',
+        'forests', 'islands'])[1 + i % 23] || ', '
+    || (ARRAY['drawings', 'receipts', 'recordings', 'samples', 'permits', 'menus', 'timetables',
+        'blueprints', 'subtitles', 'recipes', 'contracts', 'passports', 'barcodes', 'telemetry',
+        'podcasts', 'genomes', 'spectra', 'ledgers', 'surveys'])[1 + i / 23 % 19] || ' and '
+    || (ARRAY['sensors', 'queues', 'budgets', 'signatures', 'holidays', 'batteries', 'pipelines',
+        'playlists', 'payrolls', 'coupons', 'vaccines', 'elevators', 'satellites', 'archives',
+        'auctions', 'drones', 'turbines', 'kernels', 'lockers'])[1 + i / 437 % 19]
+$$;
+
 -- Agent 2 is asked a tenth of all, as some agents are; the others alike.
 CREATE OR REPLACE FUNCTION pg_temp.agent_of(conversation int, agents int) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$
@@ -51,7 +65,8 @@ SELECT md5('tool' || i)::uuid,
         ELSE md5('package' || (1 + i %% %(packages)s))::uuid END,
     CASE WHEN i %% 100 < %(sequences)s THEN 'sequence'
     WHEN i %% 100 < %(requests)s THEN 'api' ELSE 'npm' END, 'tool' || i, 'scale_tool_' || i, initcap(pg_temp.words(i)) || ' ' || i,
-    'This tool can ' || pg_temp.words(i) || '. It takes a text and a limit, and answers with a list.',
+    'This tool can ' || pg_temp.words(i) || ' for ' || pg_temp.setting(i)
+        || '. It takes a text and a limit, and answers with a list.',
     (ARRAY['text','data','web','finance','images','other'])[1 + i %% 6], '{"type": "object", "required": ["text"], "properties": {
         "text": {"type": "string", "description": "What to work on."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100}}}', NULL, '{}',

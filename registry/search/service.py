@@ -154,6 +154,8 @@ def search(
     while judge.places > 0 and (page := list(islice(rest, limit + SPARE))):
         with deadline.querying():
             hits.extend(judge.hits(page))
+        if page[-1].ranked.score < floor:
+            break  # what comes after fits even less
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
     return SearchAnswer(
         query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state
