@@ -88,6 +88,14 @@ SELECT md5('tool' || i)::uuid,
     pg_current_xact_id()::text::bigint, now() - i * interval '1 minute', now() - i * interval '30 seconds'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
 
+-- step: vectors
+INSERT INTO registry_toolvector (tool_id, encoder, digest, vector, problem, due_at)
+SELECT md5('tool' || i)::uuid, 'scale', decode(md5('text' || i), 'hex'),
+    decode(string_agg(md5('vector' || i || '-' || n), '' ORDER BY n), 'hex'), '', NULL
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+CROSS JOIN LATERAL generate_series(1, 24) AS n
+GROUP BY i
+
 -- step: versions
 INSERT INTO registry_toolversion (id, tool_id, number, digest, snapshot, reason, author_id,
     created_at)
@@ -117,6 +125,37 @@ SELECT md5('agent' || (1 + i %% %(agents)s))::uuid, md5('tool' || pg_temp.linked
     '{}', CASE WHEN i %% 9 = 0 THEN 1 END, 'allow', now()
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 ON CONFLICT DO NOTHING
+
+-- step: labelled queries
+INSERT INTO agents_searchcase (id, agent_id, query, recent, created_by_id, created_at, updated_at)
+SELECT md5('case' || i)::uuid, a.id,
+    'Can you ' || pg_temp.words(i) || ' for ' || pg_temp.setting(i) || '?', '{}', a.owner_id,
+    now() - i * interval '1 minute', now() - i * interval '1 minute'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_agent a
+    ON a.id = md5('agent' || CASE WHEN i <= %(cases)s THEN 2 ELSE i %% %(agents)s END)::uuid
+
+-- step: expected tools
+INSERT INTO agents_expectedtool (case_id, tool_id)
+SELECT c.id, md5('tool' || (1 + (i - 1) %% %(tools)s))::uuid
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_searchcase c ON c.id = md5('case' || i)::uuid
+
+-- step: measurements
+INSERT INTO agents_searchevaluation (id, agent_id, state, total, done, metrics, ranks, created_at,
+    started_at, finished_at)
+SELECT md5('measurement' || i)::uuid, CASE WHEN i %% 2 = 0 THEN md5('agent' || 2)::uuid END, 'done',
+    %(cases)s, %(cases)s,
+    jsonb_build_object('cases', %(cases)s, 'passed', %(cases)s - i %% 90,
+        'queries', %(cases)s, 'no_answer_queries', 0, 'nDCG@5', .7, 'nDCG@10', .72,
+        'recall@5', .8, 'recall@10', .85, 'MRR@10', .7, 'recall@5_above_floor', .78,
+        'no_answer_accuracy', NULL, 'p50_ms', 2, 'p95_ms', 4),
+    (SELECT jsonb_object_agg(md5('case' || n)::uuid, jsonb_build_object('passed', n %% 7 > 0,
+        'place', 1 + n %% 5, 'score', .6, 'reason', '', 'found', jsonb_build_array('scale_tool_1')))
+        FROM generate_series(1, %(cases)s) AS n),
+    now() - i * interval '12 hours', now() - i * interval '12 hours',
+    now() - i * interval '12 hours' + interval '5 seconds'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
 
 -- step: experiments
 INSERT INTO agents_experiment (id, agent_id, name, state, share_b, planned, created_by_id,

@@ -156,8 +156,7 @@ class Names:
         names._texts = [self._texts[slot] for slot in order]
         names._ids = [self._ids[slot] for slot in order]
         names._merit = self._merit[order]
-        names._unread = list(range(len(order)))
-        names.settle()
+        names._words = self._read(settled=True).moved(places)
         return names
 
     @classmethod

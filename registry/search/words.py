@@ -130,6 +130,22 @@ class WordIndex:
         self._sorted = _Sorted(words, starts, slots[order], first[order])
         self._apart = []
 
+    def moved(self, places: NDArray[np.signedinteger[Any]]) -> "WordIndex":
+        """Return what was sorted in, with each slot at its new place, -1 for those let go."""
+        words, starts, slots, first = self._sorted
+        to = places[slots]
+        is_kept = to >= 0
+        by_word = np.repeat(np.arange(len(words)), np.diff(starts))[is_kept]
+        counts = np.bincount(by_word, minlength=len(words))
+        index = WordIndex()
+        index._sorted = _Sorted(
+            [word for word, count in zip(words, counts.tolist(), strict=True) if count],
+            np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
+            to[is_kept].astype(np.int32),
+            first[is_kept],
+        )
+        return index
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what was sorted in, to be stored."""
         words, starts, slots, first = self._sorted
