@@ -180,7 +180,7 @@ class Names:
                     self._words.put(slot, text.decode().split("\n", CALLED)[:CALLED])
             if settled or self._words.is_unsettled:
                 alive = np.fromiter(map(bool, self._texts), np.bool_, count=len(self._texts))
-                self._words.settle(alive)
+                self._words.settle(alive, whole=settled)
             return self._words
 
 
