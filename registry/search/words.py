@@ -102,7 +102,10 @@ class WordIndex:
             if (held.word == word if whole else held.word.startswith(word))
         ]
         found = [
-            (np.array([held.slot for held in apart], np.intp), [held.is_first for held in apart])
+            (
+                np.array([held.slot for held in apart], np.intp),
+                np.array([held.is_first for held in apart], np.bool_),
+            )
         ]
         for words, starts, slots, first in (self._recent, self._sorted):
             low = bisect_left(words, word)
@@ -111,7 +114,7 @@ class WordIndex:
             found.append((slots[span].astype(np.intp), first[span]))
         return (
             np.concatenate([slots for slots, _ in found]),
-            np.concatenate([np.asarray(first, np.bool_) for _, first in found]),
+            np.concatenate([first for _, first in found]),
         )
 
     @property
