@@ -98,8 +98,8 @@ def features(
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
     term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
-    term that one document holds, `size` the number of documents, `wanted` the number of terms of the
-    message, those among them that no document holds.
+    term that one document holds, `size` the number of documents, `wanted` the number of terms of
+    the message, with those that no document holds.
     """
     said = gains > 0
     words = said @ counts

@@ -162,6 +162,8 @@ def search(
             fold=fold,
             at_hand=at_hand & judge.working,
         )
+        if page[-1].ranked.score < floor:
+            break  # what comes after fits even less
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
     return SearchAnswer(
         query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state

@@ -44,8 +44,8 @@ FLOORS: dict[str, dict[str, float]] = {
     "out_of_domain": {"no_answer_accuracy": 0.66},
     "limitation": {"no_answer_accuracy": 0.2},
 }
-"""Below what was measured (docs/reference/search-quality.md) by .03 or one query. Where the words of a tool
-are not said, in a paraphrase or another language, words alone find little."""
+"""Below what was measured (docs/reference/search-quality.md) by .03 or one query.
+Where the words of a tool are not said, in a paraphrase or another language, words find little."""
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from registry.search.form import form_of
 from registry.search.need import Need
 from registry.search.relevance import (
     COEFFICIENTS,
+    WITH_MEANING,
     features,
     reasons,
     relevance,
@@ -162,20 +163,21 @@ def test_relevance_does_not_depend_on_how_many_are_asked_for(engine):
     assert engine.rank(need, limit=1) == engine.rank(need, limit=10)[:1]
 
 
-def test_what_speaks_for_a_tool_is_told(engine):
+@pytest.mark.parametrize("likeness", [None, 0.5])
+def test_what_speaks_for_a_tool_is_told(engine, likeness):
     rows = engine.features("please convert this CSV to JSON", ["csv_to_json"])
-    told = {name: gain for name, (_, gain) in reasons(rows[speaker(rows)]).items()}
-    assert told["words"] > 0
-    assert told["name"] > 0
-    assert told["asks"] > 0
-    assert told["personal"] == told["talk"] == 0
-    assert set(told) == {*COEFFICIENTS, "base"}
-    assert 1 / (1 + np.exp(-sum(told.values()))) == pytest.approx(relevance(rows))
+    near = None if likeness is None else np.array([likeness])
+    told = reasons(rows[speaker(rows, near)], likeness)
+    gains = {name: gain for name, (_, gain) in told.items()}
+    assert min(gains["words"], gains["name"], gains["asks"]) > 0
+    assert gains["personal"] == gains["talk"] == 0
+    assert set(told) == {*(WITH_MEANING if likeness else COEFFICIENTS), "base"}
+    assert 1 / (1 + np.exp(-sum(gains.values()))) == pytest.approx(relevance(rows, near))
 
 
 def test_nothing_speaks_where_no_word_is_said(engine):
-    assert speaker(engine.features("hello", ["csv_to_json"])) is None
-    assert speaker(engine.features("aardvark", ["csv_to_json"])) is None
+    for text in ("hello", "aardvark"):
+        assert speaker(engine.features(text, ["csv_to_json"])) is None
 
 
 def row(words=2, coverage=0.5, rarest=5.0, size=1000, text="convert it"):
