@@ -94,8 +94,9 @@ class Form(NamedTuple):
     `asks` tells of `please`, `I need` …, `plain` of a few words that order something or ask for a
     thing (`translate this`, `tell me a joke`, `what's the weather`), `named` of a name within a
     sentence (`the time in Tokyo`), `payload` of something to work on (a number, a quotation, an
-    address), `talk` of an opening that asks for an opinion or an explanation. `follows` says whether the message may go on from earlier ones: not when it
-    greets, thanks or speaks of something else. `words` is how many there are.
+    address), `talk` of an opening that asks for an opinion or an explanation. `follows` says
+    whether the message may go on from earlier ones: not when it greets, thanks or speaks of
+    something else. `words` is how many there are.
     """
 
     personal: float

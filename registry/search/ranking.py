@@ -144,8 +144,7 @@ class Ranking:
 
     def features(self, text: str, slots: Ints) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
-        reading = read_once(text)
-        said = Text(reading, {}, self._gains(reading), form_of(text))
+        said = self._text(read_once(text), form_of(text))
         in_order, places = np.unique(slots, return_inverse=True)  # as gains are read
         scored = self._scored(said, Close(self._forward, in_order, self._idf_of))
         return self.features_of(said, scored, places.astype(np.int32))
