@@ -21,17 +21,17 @@ EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.368,
-    "name": 0.594,
-    "fit": 0.746,
-    "density": 0.585,
+    "words": 1.522,
+    "name": 0.609,
+    "fit": 1.067,
+    "density": 0.612,
     "size": -0.378,
     "personal": -1.892,
-    "asks": 0.778,
-    "payload": 0.983,
-    "named": 0.715,
-    "talk": -0.953,
-    "plain": 0.943,
+    "asks": 0.753,
+    "payload": 0.887,
+    "named": 0.752,
+    "talk": -1.038,
+    "plain": 0.746,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -40,27 +40,27 @@ six public sets, in registries of 1 to 100,000 tools; then scaled so that the re
 the first tool is right. `size` is steeper than the likelihood alone would have it, so that the
 floor lets equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.34
+INTERCEPT = -3.737
 
 WITH_MEANING: Mapping[str, float] = {
-    "words": 0.771,
-    "name": 0.302,
-    "fit": 0.356,
-    "density": 0.574,
-    "size": -0.645,
-    "personal": -1.874,
-    "asks": 0.774,
-    "payload": 0.527,
-    "named": 0.463,
-    "talk": -0.703,
-    "plain": 0.796,
-    "meaning": 5.052,
+    "words": 0.772,
+    "name": 0.379,
+    "fit": 0.388,
+    "density": 0.229,
+    "size": -0.492,
+    "personal": -2.038,
+    "asks": 1.031,
+    "payload": 0.776,
+    "named": 0.509,
+    "talk": -0.633,
+    "plain": 0.352,
+    "meaning": 4.006,
 }
 """The same where the candidate and the message have vectors: `meaning` is their cosine.
 
 Fitted by itself, in the same steps to the same scale, so that a floor means the same either way."""
 
-BASE_WITH_MEANING = -2.967
+BASE_WITH_MEANING = -3.089
 
 LEAST_ODDS = -30.0
 """Log-odds below which nothing at all speaks for a candidate."""

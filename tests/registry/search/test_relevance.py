@@ -88,10 +88,10 @@ def test_so_it_is_with_messages_that_were_written_when_all_was_fitted(engine):
         ("translate this", "translate_text", "Translate a text to another language."),
     ],
 )
-def test_a_short_request_passes_where_a_tool_of_few_fits(text, name, description):
+def test_a_short_request_passes_where_a_tool_fits(text, name, description):
     tool = SearchDocument(id="it", name=name, description=description)
-    assert finds(Engine.build([tool]), text)
-    assert finds(Engine.build([*catalogue(30)[:3], tool]), text)
+    for others in ([], catalogue(30)[:3], catalogue(3000), catalogue(10_000)):
+        assert finds(Engine.build([*others, tool]), text), len(others)
 
 
 def test_likeness_in_meaning_speaks_for_a_tool():
