@@ -5,6 +5,7 @@ that the terms leave out.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -126,6 +127,21 @@ def form_of(text: str) -> Form:
         )
     return Form(
         personal, float(asks), float(payload), float(named), float(talk), follows, len(words)
+    )
+
+
+def form_of_all(texts: Sequence[str]) -> Form:
+    """Return the form of several messages as one, by the forms of each; the first one opens it."""
+    forms = [form_of(text) for text in texts]
+    words = sum(form.words for form in forms)
+    return Form(
+        personal=sum(form.personal * form.words for form in forms) / max(1, words),
+        asks=max(form.asks for form in forms),
+        payload=max(form.payload for form in forms),
+        named=max(form.named for form in forms),
+        talk=forms[0].talk,
+        follows=any(form.follows for form in forms),
+        words=words,
     )
 
 
