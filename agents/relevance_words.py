@@ -23,6 +23,7 @@ SENTENCES: Mapping[str, Callable[[float], str]] = {
     "payload": lambda _: "has something to work on: a number, an address, a quotation",
     "named": lambda _: "names somebody or something",
     "talk": lambda _: "opens like a question of opinion or explanation",
+    "plain": lambda _: "is a plain request, all of which the tool says",
     "meaning": lambda value: f"means much the same: {value:.2f} of 1 in likeness",
     "base": lambda _: "most messages need no tool",
 }
