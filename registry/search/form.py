@@ -5,6 +5,7 @@ that the terms leave out.
 """
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -146,6 +147,22 @@ def form_of(text: str) -> Form:
         plain=float(not talk and len(words) <= _FEW and _is_plain(lower)),
         follows=follows,
         words=len(words),
+    )
+
+
+def form_of_all(texts: Sequence[str]) -> Form:
+    """Return the form of several messages as one, by the forms of each; the first one opens it."""
+    forms = [form_of(text) for text in texts]
+    words = sum(form.words for form in forms)
+    return Form(
+        personal=sum(form.personal * form.words for form in forms) / max(1, words),
+        asks=max(form.asks for form in forms),
+        payload=max(form.payload for form in forms),
+        named=max(form.named for form in forms),
+        talk=forms[0].talk,
+        plain=forms[0].plain if len(forms) == 1 else 0.0,
+        follows=any(form.follows for form in forms),
+        words=words,
     )
 
 

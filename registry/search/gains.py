@@ -62,7 +62,7 @@ class Gains(NamedTuple):
     multiplied by beside IDF and weight. A term adds `values[i]` to the document `slots[i]`; those
     of the first term, which end before `ends[0]`, come first. `large` are the parts too large to
     stand there. `scores` are the sums for each slot, those of documents that are gone included;
-    `rest`, which would cost too much, is in no sum.
+    `rest`, which would cost too much, is in no sum, but `by_term` and `of_few` tell of it.
     """
 
     terms: tuple[str, ...]
@@ -131,8 +131,13 @@ class Gains(NamedTuple):
         return matrix
 
     def total(self, slots: Ints) -> Floats:
-        """Return what all terms add to each of some documents."""
+        """Return what all terms but `rest` add to each of some documents."""
         total: Floats = self.scores[slots]
-        for _, factor, piece in self.rest:
-            total += factor * piece.added(slots)
         return total
+
+    def of_few(self, slots: Ints) -> Floats:
+        """Return what each term (column) adds to each of a few documents (rows), in any order."""
+        order = slots.argsort()
+        added = np.empty((len(slots), len(self.terms)))
+        added[order] = self.by_term(slots[order]).T
+        return added

@@ -73,19 +73,16 @@ def read(text: str) -> Reading:
 
 
 def told_before(readings: Sequence[Reading]) -> Reading:
-    """Return several messages as one text; each was read when it came."""
+    """Return the words of several messages as one text; each was read when it came."""
     counts: dict[str, float] = {}
     for reading in readings:
         for term, weight in reading.terms.items():
             counts[term] = counts.get(term, 0.0) + weight * weight
     terms = {term: count**0.5 for term, count in counts.items()}
-    clauses = [
-        clause for reading in readings for clause in reading.clauses or [reading.terms] if clause
-    ]
     quoted = frozenset[str]().union(*(reading.quoted for reading in readings))
     if quoted:
         quoted = quoted.difference(*(each.terms.keys() - each.quoted for each in readings))
-    return Reading(terms, tuple(clauses) if len(clauses) > 1 else (), quoted)
+    return Reading(terms, quoted=quoted)
 
 
 def _quoted(text: str, terms: dict[str, float]) -> frozenset[str]:

@@ -140,8 +140,8 @@ class Postings:
     ) -> Gains:
         """Return what each term of a query adds that some document holds, in its order.
 
-        With `most`, the terms that the most documents hold are left to `Gains.total` until no
-        more postings than that remain; `scores` are without them.
+        With `most`, the terms that the most documents hold are left to `Gains.rest` until no more
+        postings than that remain; `scores` are without them.
         """
         scheme = scheme or self.scheme
         known = [term for term in query if term in self.vocabulary]

@@ -13,7 +13,7 @@ from registry.search.closely import Close, Known
 from registry.search.corrections import Corrections, read_as
 from registry.search.dense import fusion
 from registry.search.dense.vectors import Vectors
-from registry.search.form import REQUEST, Form, form_of
+from registry.search.form import REQUEST, Form, form_of, form_of_all
 from registry.search.forward import Forward
 from registry.search.gains import Gains
 from registry.search.history import reliance
@@ -27,7 +27,7 @@ from registry.search.relevance import (
     features,
     relevance,
 )
-from registry.search.scored import Scored
+from registry.search.scored import Scored, ScoredBefore
 from registry.search.scoring import leads, together
 from registry.search.weights import Weights
 
@@ -38,9 +38,9 @@ UNKNOWN_TERM_SHARE = 0.35
 """How much a query term that no document holds weighs against relevance, beside a term that one
 document holds: it may be a name or a payload (`Tokyo`), or the very thing that no tool does."""
 
-MOST_EARLIER = 50_000
-"""Postings of earlier messages that choose candidates. Above, in large registries, the words that
-most tools say choose none; they are still scored."""
+MOST_EARLIER = 10_000
+"""Postings of earlier messages that score. Above, in large registries, the words that most tools
+say add nothing; the relevance still counts them."""
 
 
 class Index(NamedTuple):
@@ -90,7 +90,7 @@ class Ranking:
             return None
         close = Close(self._forward, candidates, self._idf_of)
         scored = [self._scored(text, close) for text in texts]
-        before_scored = None if before is None else self._scored(before, close)
+        before_scored = None if before is None else self._scored(before, close, ScoredBefore)
         earlier = self._history(texts[0].reading, scored[0], before_scored)
         share = fusion.share_of(self._weights.dense, len(said[0].clauses))
         words = together(np.array([each.total for each in scored])) + earlier.added
@@ -180,7 +180,7 @@ class Ranking:
         said_before = [spelt(read_once(text), self._weights.corrected) for text in need.recent]
         reading = told_before(said_before)
         gains = self._gains(reading, MOST_EARLIER)
-        return Text(reading, {}, gains, form_of(" ".join(need.recent)))
+        return Text(reading, {}, gains, form_of_all(need.recent))
 
     def _gains(self, reading: Reading, most: int | None = None) -> Gains:
         def lead(terms: Sequence[str], idf: Floats) -> Floats:
@@ -195,9 +195,9 @@ class Ranking:
 
         return self._postings.gains(reading.terms, self._scheme, lead=lead, most=most)
 
-    def _scored(self, text: Text, close: Close) -> Scored:
+    def _scored(self, text: Text, close: Close, kind: type[Scored] = Scored) -> Scored:
         known = Known(text.gains.numbers, text.gains.idf, len(self._postings.holders))
-        return Scored(text.reading, text.gains, close, known, self._weights)
+        return kind(text.reading, text.gains, close, known, self._weights)
 
     def _history(self, reading: Reading, own: Scored, earlier: Scored | None) -> Earlier:
         """Return what the earlier messages add, the more the less the message stands alone."""

@@ -86,6 +86,7 @@ _stemmer = snowballstemmer.stemmer("english")
 _stemmer_lock = Lock()  # the stemmer keeps its working word on itself
 
 
+@lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
     """Return the Snowball stem of a word in lower case."""
     with _stemmer_lock:

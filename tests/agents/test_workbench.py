@@ -308,6 +308,7 @@ def test_a_governor_is_shown_what_the_labelled_queries_lose_and_gain(
     weights = fields(description=0, floor=0.3)
     told = client_for(governor).post(SAVE, weights).content.decode()
     assert "0 mended, 2 lost" in told
+    assert "3 of 3" in told and "1 of 3" in told
     assert "read the text" in told and "please read the text aloud" not in told
     effect = effect_of(Weights(description=0.0, floor=0.3), governor)
     assert (effect.cases, effect.passed_before, effect.passed_after) == (3, 3, 1)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections import Counter
-
 import pytest
-from rank_bm25 import BM25Okapi
 
 from registry.builtins import BUILTINS
 from registry.context import CallContext
@@ -14,36 +10,10 @@ from registry.execution import invoke
 from registry.loading import load_spec
 from registry.models import Invocation
 from registry.models.invocation import Caller
-from registry.search.bm25 import Postings, Scheme
 from tests.benchmarks.measure import Baseline, compare
 from tests.factories import make_builtin
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db]
-
-TOOLS = 10_000
-
-
-def corpus() -> list[list[str]]:
-    words = [f"w{n}" for n in range(5_000)]
-    weights = [1 / (n + 1) for n in range(len(words))]
-    chance = random.Random(1)
-    return [chance.choices(words, weights, k=40) for _ in range(TOOLS)]
-
-
-def test_ranking_ten_thousand_tools():
-    documents = corpus()
-    reference = BM25Okapi(documents)
-    postings = Postings(Scheme((1.0,), idf="okapi"))
-    for terms in documents:
-        postings.add([terms])
-    query = documents[17][:6]
-    counts = Counter(query)
-
-    compare(
-        f"rank {TOOLS:,} tools",
-        lambda: postings.scores(postings.gains(counts)),
-        Baseline("rank-bm25", lambda: reference.get_scores(query), 0.25),
-    )
 
 
 def test_a_call_of_a_built_in_through_the_door(alice):
