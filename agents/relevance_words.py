@@ -23,6 +23,8 @@ SENTENCES: Mapping[str, Callable[[float], str]] = {
     "payload": lambda _: "has something to work on: a number, an address, a quotation",
     "named": lambda _: "names somebody or something",
     "talk": lambda _: "opens like a question of opinion or explanation",
+    "plain": lambda _: "is a plain request, all of which the tool says",
+    "meaning": lambda value: f"means much the same: {value:.2f} of 1 in likeness",
     "base": lambda _: "most messages need no tool",
 }
 """What each feature of `registry.search.relevance.COEFFICIENTS` means, told its value."""
@@ -31,7 +33,6 @@ SPEAKS: Mapping[str, str] = {
     "message": "It is told by the message",
     "query": "It is told by what was asked for beside the message",
     "earlier": "It is told by the earlier messages, which the message goes on from",
-    "meaning": "It is told by the likeness in meaning, which tells more than the words here",
 }
 
 FULL = 4.0

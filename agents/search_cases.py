@@ -47,6 +47,7 @@ def cases_of(agent: Agent) -> QuerySet[SearchCase]:
     """Return an agent's labelled queries with the tools they expect, newest first."""
     return (
         SearchCase.objects.filter(agent=agent)
+        .select_related("agent")
         .prefetch_related(_EXPECTED)
         .order_by("-created_at", "pk")
     )

@@ -214,7 +214,7 @@ def _ranked(case: SearchCase, exclude: frozenset[UUID], weights: Weights | None)
         user=agent.owner,
         recent=tuple(case.recent),
         limit=agent.max_found_tools or PLACES,
-        exclude=exclude,
+        at_hand=exclude,
         scopes=frozenset(agent.scopes),
         weights=weights,
     )

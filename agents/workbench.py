@@ -138,7 +138,7 @@ class _Circumstances:
             queries=self._asked.queries,
             narrowing=self._asked.narrowing,
             limit=self._limit,
-            exclude=self._at_hand,
+            at_hand=self._at_hand,
             scopes=self._scopes,
             weights=weights,
             explained=explained,

@@ -129,12 +129,15 @@ async def stream(
 def embed(model: str, texts: Sequence[str], *, seconds: float) -> list[list[float]]:
     """Return the vector of each text by `model` (LiteLLM's string of an embedding model).
 
-    Waits for `seconds` at the most. Raises a ModelError that says what to do.
+    Waits for `seconds` at the most, in a thread without an event loop: LiteLLM's own synchronous
+    way would open one and leave it open. Raises a ModelError that says what to do.
     """
     litellm = _litellm()
     try:
-        answer = litellm.embedding(
-            model=model, input=list(texts), timeout=seconds, num_retries=0, max_retries=0
+        answer = asyncio.run(
+            litellm.aembedding(
+                model=model, input=list(texts), timeout=seconds, num_retries=0, max_retries=0
+            )
         )
     except Exception as problem:
         raise _told(litellm, problem, model, began=False) from None

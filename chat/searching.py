@@ -105,7 +105,7 @@ def searched(
                 recent=recent,
                 queries=texts[1:],
                 limit=limit,
-                exclude=left_out,
+                at_hand=left_out,
                 scopes=scopes,
             )
         else:

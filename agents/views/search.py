@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -10,6 +11,7 @@ from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents import search_cases, search_evaluations, selectors
@@ -34,9 +36,14 @@ METRICS = (
         "nDCG@5",
         "nDCG@5",
         "plot-1",
-        "How high the expected tools are among the first five.",
+        "How high the expected tools are among the first five, above the floor or not.",
     ),
-    ("recall@5", "Recall@5", "plot-2", "Share of the expected tools among the first five."),
+    (
+        "recall@5",
+        "Recall@5",
+        "plot-2",
+        "Share of the expected tools among the first five, above the floor or not.",
+    ),
     ("MRR@10", "MRR", "plot-3", "One divided by the place of the first expected tool."),
     ("no_answer_accuracy", "No answer", "plot-4", "Share of the rest for which nothing is found."),
 )
@@ -55,6 +62,16 @@ class CaseRow:
         if self.result is None:
             return 1
         return 2 if self.result["passed"] else 0
+
+    @property
+    def workbench_url(self) -> str:
+        """Return where the search workbench tells why it comes out as it does."""
+        asked = {
+            "agent": self.case.agent.slug,
+            "message": self.case.query,
+            "earlier": "\n".join(self.case.recent),
+        }
+        return f"{reverse('search:workbench')}?{urlencode(asked)}"
 
 
 @login_required

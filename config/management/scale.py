@@ -28,6 +28,9 @@ SEQUENCES, REQUESTS = 10, 10
 DAYS = 181
 """Calls and audit events were made in the 180 days before the filling, and on its own day."""
 
+CASES, MEASUREMENTS = 500, 800
+"""Labelled queries of agent 2, and how often it and the site were measured: two years of nights."""
+
 FEEDS, LOOKS = 10, 1_000
 """How many registries are looked through, and how often they were in all."""
 
@@ -36,9 +39,9 @@ BULK = {"events": ("registry_auditevent",), "calls": ("registry_invocation",)}
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How many rows there are to be."""
+    """How many rows there are to be. Three quarters of the tools can be found by search."""
 
-    tools: int = 100_000
+    tools: int = 135_000
     invocations: int = 10_000_000
     turns: int = 300_000
     runs: int = 100_000
@@ -113,6 +116,7 @@ def _values(sizes: Sizes) -> dict[str, Any]:
         "turns": sizes.turns,
         "runs": sizes.runs,
         "events": sizes.events,
+        "cases": CASES,
         "feeds": FEEDS,
         "looks": LOOKS,
         "sequences": SEQUENCES,
@@ -128,9 +132,13 @@ def steps(sizes: Sizes) -> list[Step]:
         "people": PEOPLE,
         "packages": sizes.packages,
         "tools": sizes.tools,
+        "vectors": sizes.tools,
         "versions": sizes.tools,
         "agents": AGENTS,
         "links": AGENTS * 10,
+        "labelled queries": CASES * 4,
+        "expected tools": CASES * 4,
+        "measurements": MEASUREMENTS,
         "experiments": experiments,
         "arms": experiments,
         "arm tools": experiments,

@@ -11,6 +11,20 @@ SELECT (ARRAY['convert', 'extract', 'search', 'translate', 'measure', 'render', 
         'for a customer'])[1 + (i / 120) % 7]
 $$;
 
+-- What sets a tool apart from those that do the same: else most would be taken for copies.
+CREATE OR REPLACE FUNCTION pg_temp.setting(i int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
+SELECT (ARRAY['hospitals', 'schools', 'airports', 'farms', 'museums', 'banks', 'bakeries',
+        'harbours', 'theatres', 'libraries', 'factories', 'vineyards', 'hotels', 'clinics',
+        'courts', 'stadiums', 'warehouses', 'laboratories', 'mines', 'bridges', 'railways',
+        'forests', 'islands'])[1 + i % 23] || ', '
+    || (ARRAY['drawings', 'receipts', 'recordings', 'samples', 'permits', 'menus', 'timetables',
+        'blueprints', 'subtitles', 'recipes', 'contracts', 'passports', 'barcodes', 'telemetry',
+        'podcasts', 'genomes', 'spectra', 'ledgers', 'surveys'])[1 + i / 23 % 19] || ' and '
+    || (ARRAY['sensors', 'queues', 'budgets', 'signatures', 'holidays', 'batteries', 'pipelines',
+        'playlists', 'payrolls', 'coupons', 'vaccines', 'elevators', 'satellites', 'archives',
+        'auctions', 'drones', 'turbines', 'kernels', 'lockers'])[1 + i / 437 % 19]
+$$;
+
 -- Agent 2 is asked a tenth of all, as some agents are; the others alike.
 CREATE OR REPLACE FUNCTION pg_temp.agent_of(conversation int, agents int) RETURNS int
 LANGUAGE sql IMMUTABLE AS $$
@@ -51,7 +65,8 @@ SELECT md5('tool' || i)::uuid,
         ELSE md5('package' || (1 + i %% %(packages)s))::uuid END,
     CASE WHEN i %% 100 < %(sequences)s THEN 'sequence'
     WHEN i %% 100 < %(requests)s THEN 'api' ELSE 'npm' END, 'tool' || i, 'scale_tool_' || i, initcap(pg_temp.words(i)) || ' ' || i,
-    'This tool can ' || pg_temp.words(i) || '. It takes a text and a limit, and answers with a list.',
+    'This tool can ' || pg_temp.words(i) || ' for ' || pg_temp.setting(i)
+        || '. It takes a text and a limit, and answers with a list.',
     (ARRAY['text','data','web','finance','images','other'])[1 + i %% 6], '{"type": "object", "required": ["text"], "properties": {
         "text": {"type": "string", "description": "What to work on."},
         "limit": {"type": "integer", "minimum": 1, "maximum": 100}}}', NULL, '{}',
@@ -72,6 +87,14 @@ SELECT md5('tool' || i)::uuid,
     CASE WHEN i %% 89 = 0 THEN 'broken' WHEN i %% 83 = 0 THEN 'needs_key' ELSE 'healthy' END,
     pg_current_xact_id()::text::bigint, now() - i * interval '1 minute', now() - i * interval '30 seconds'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+
+-- step: vectors
+INSERT INTO registry_toolvector (tool_id, encoder, digest, vector, problem, due_at)
+SELECT md5('tool' || i)::uuid, 'scale', decode(md5('text' || i), 'hex'),
+    decode(string_agg(md5('vector' || i || '-' || n), '' ORDER BY n), 'hex'), '', NULL
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+CROSS JOIN LATERAL generate_series(1, 24) AS n
+GROUP BY i
 
 -- step: versions
 INSERT INTO registry_toolversion (id, tool_id, number, digest, snapshot, reason, author_id,
@@ -102,6 +125,37 @@ SELECT md5('agent' || (1 + i %% %(agents)s))::uuid, md5('tool' || pg_temp.linked
     '{}', CASE WHEN i %% 9 = 0 THEN 1 END, 'allow', now()
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 ON CONFLICT DO NOTHING
+
+-- step: labelled queries
+INSERT INTO agents_searchcase (id, agent_id, query, recent, created_by_id, created_at, updated_at)
+SELECT md5('case' || i)::uuid, a.id,
+    'Can you ' || pg_temp.words(i) || ' for ' || pg_temp.setting(i) || '?', '{}', a.owner_id,
+    now() - i * interval '1 minute', now() - i * interval '1 minute'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_agent a
+    ON a.id = md5('agent' || CASE WHEN i <= %(cases)s THEN 2 ELSE i %% %(agents)s END)::uuid
+
+-- step: expected tools
+INSERT INTO agents_expectedtool (case_id, tool_id)
+SELECT c.id, md5('tool' || (1 + (i - 1) %% %(tools)s))::uuid
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN agents_searchcase c ON c.id = md5('case' || i)::uuid
+
+-- step: measurements
+INSERT INTO agents_searchevaluation (id, agent_id, state, total, done, metrics, ranks, created_at,
+    started_at, finished_at)
+SELECT md5('measurement' || i)::uuid, CASE WHEN i %% 2 = 0 THEN md5('agent' || 2)::uuid END, 'done',
+    %(cases)s, %(cases)s,
+    jsonb_build_object('cases', %(cases)s, 'passed', %(cases)s - i %% 90,
+        'queries', %(cases)s, 'no_answer_queries', 0, 'nDCG@5', .7, 'nDCG@10', .72,
+        'recall@5', .8, 'recall@10', .85, 'MRR@10', .7, 'recall@5_above_floor', .78,
+        'no_answer_accuracy', NULL, 'p50_ms', 2, 'p95_ms', 4),
+    (SELECT jsonb_object_agg(md5('case' || n)::uuid, jsonb_build_object('passed', n %% 7 > 0,
+        'place', 1 + n %% 5, 'score', .6, 'reason', '', 'found', jsonb_build_array('scale_tool_1')))
+        FROM generate_series(1, %(cases)s) AS n),
+    now() - i * interval '12 hours', now() - i * interval '12 hours',
+    now() - i * interval '12 hours' + interval '5 seconds'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
 
 -- step: experiments
 INSERT INTO agents_experiment (id, agent_id, name, state, share_b, planned, created_by_id,

@@ -38,7 +38,7 @@ class RelevanceSerializer(serializers.Serializer[Any]):
 
     value = serializers.FloatField()
     speaks = serializers.ChoiceField(
-        choices=["message", "query", "earlier", "meaning", "nothing"],
+        choices=["message", "query", "earlier", "nothing"],
         help_text="What it is told by.",
     )
     times = serializers.FloatField(help_text="What earlier messages count, 1 for others.")

@@ -35,6 +35,13 @@ _TALK = re.compile(
     r"|.*\bhow\ (?:do|can|should)\ i\b",
     re.VERBOSE | re.DOTALL,
 )
+_PLAIN = re.compile(
+    r"\W*(?:please\ |(?:can|could|would)\ you\ (?:please\ )?)?"
+    r"(?:(?:what['’]?s|what\ (?:is|are)|how['’]?s|how\ (?:is|are)|where['’]?s|where\ (?:is|are))"
+    r"\ (?:the|a|an|my|today['’]?s)\ "
+    r"|(?:bring|build|find|generate|get|give|help|make|play|read|send|show|tell)\ (?:me|us)\ "
+    r"|(?P<verb>[a-z]{3,})\ (?:this|that|it|these|those|the|a|an|my|some)\b)"
+)
 _CONFIRMS = re.compile(
     r"\W*(?:yes|yeah|yep|no|correct|right|sure|exactly)\b"
     r"|.*\b(?:confirm\w*|that['’]?s\ (?:it|all|right|correct))\b",
@@ -47,6 +54,7 @@ _CLOSES = re.compile(
 )
 _WORDS = re.compile(r"[^\W_]+")
 _BRIEF = 8
+_FEW = 6
 _MUCH = 0.25
 
 EVERYDAY = frozenset(
@@ -82,12 +90,14 @@ a word that few tools hold is rare there, not in what people say."""
 
 
 class Form(NamedTuple):
-    """`personal` is the share of words for people; `asks`, `payload`, `named`, `talk` are 0 or 1.
+    """`personal` is the share of words for people; most others are 0 or 1.
 
-    `named` tells of a name within a sentence (`the time in Tokyo`), `payload` of something to
-    work on (a number, a quotation, an address), `talk` of an opening that asks for an opinion or
-    an explanation. `follows` says whether the message may go on from earlier ones: not when it
-    greets, thanks or speaks of something else. `words` is how many there are.
+    `asks` tells of `please`, `I need` …, `plain` of a few words that order something or ask for a
+    thing (`translate this`, `tell me a joke`, `what's the weather`), `named` of a name within a
+    sentence (`the time in Tokyo`), `payload` of something to work on (a number, a quotation, an
+    address), `talk` of an opening that asks for an opinion or an explanation. `follows` says
+    whether the message may go on from earlier ones: not when it greets, thanks or speaks of
+    something else. `words` is how many there are.
     """
 
     personal: float
@@ -95,11 +105,14 @@ class Form(NamedTuple):
     payload: float
     named: float
     talk: float
+    plain: float
     follows: bool
     words: int
 
 
-REQUEST = Form(personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, follows=False, words=8)
+REQUEST = Form(
+    personal=0.0, asks=1.0, payload=0.0, named=0.0, talk=0.0, plain=0.0, follows=False, words=8
+)
 """The form of a need in the words of a model, which has nothing else to say."""
 
 
@@ -126,7 +139,14 @@ def form_of(text: str) -> Form:
             and (asks or personal < _MUCH)
         )
     return Form(
-        personal, float(asks), float(payload), float(named), float(talk), follows, len(words)
+        personal=personal,
+        asks=float(asks),
+        payload=float(payload),
+        named=float(named),
+        talk=float(talk),
+        plain=float(not talk and len(words) <= _FEW and _is_plain(lower)),
+        follows=follows,
+        words=len(words),
     )
 
 
@@ -140,9 +160,15 @@ def form_of_all(texts: Sequence[str]) -> Form:
         payload=max(form.payload for form in forms),
         named=max(form.named for form in forms),
         talk=forms[0].talk,
+        plain=forms[0].plain if len(forms) == 1 else 0.0,
         follows=any(form.follows for form in forms),
         words=words,
     )
+
+
+def _is_plain(lower: str) -> bool:
+    found = _PLAIN.match(lower)
+    return found is not None and (found["verb"] is None or bool(tokenize(found["verb"])))
 
 
 def _closes(lower: str) -> bool:

@@ -156,8 +156,7 @@ class Names:
         names._texts = [self._texts[slot] for slot in order]
         names._ids = [self._ids[slot] for slot in order]
         names._merit = self._merit[order]
-        names._unread = list(range(len(order)))
-        names.settle()
+        names._words = self._read(settled=True).moved(places)
         return names
 
     @classmethod
@@ -181,7 +180,7 @@ class Names:
                     self._words.put(slot, text.decode().split("\n", CALLED)[:CALLED])
             if settled or self._words.is_unsettled:
                 alive = np.fromiter(map(bool, self._texts), np.bool_, count=len(self._texts))
-                self._words.settle(alive)
+                self._words.settle(alive, whole=settled)
             return self._words
 
 

@@ -144,10 +144,10 @@ class Ranking:
 
     def features(self, text: str, slots: Ints) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""
-        reading = read_once(text)
-        said = Text(reading, {}, self._gains(reading), form_of(text))
-        scored = self._scored(said, Close(self._forward, slots, self._idf_of))
-        return self.features_of(said, scored, np.arange(len(slots), dtype=np.int32))
+        said = self._text(read_once(text), form_of(text))
+        in_order, places = np.unique(slots, return_inverse=True)  # as gains are read
+        scored = self._scored(said, Close(self._forward, in_order, self._idf_of))
+        return self.features_of(said, scored, places.astype(np.int32))
 
     def features_of(self, text: Text, scored: Scored, places: Ints) -> Floats:
         """Return what speaks for the relevance of the candidates in some places to a text."""
@@ -162,6 +162,7 @@ class Ranking:
             covered,
             rarest=self._rarest,
             size=len(self._postings),
+            wanted=len(text.reading.terms),
             form=text.form,
         )
 

@@ -21,16 +21,17 @@ EVERYDAY_SHARE = 0.4
 """How much a term of everyday talk counts as a word of the need."""
 
 COEFFICIENTS: Mapping[str, float] = {
-    "words": 1.417,
-    "name": 0.54,
-    "fit": 0.709,
-    "density": 0.635,
-    "size": -0.344,
-    "personal": -2.17,
-    "asks": 0.833,
-    "payload": 0.928,
-    "named": 0.719,
-    "talk": -0.93,
+    "words": 1.522,
+    "name": 0.609,
+    "fit": 1.067,
+    "density": 0.612,
+    "size": -0.378,
+    "personal": -1.892,
+    "asks": 0.753,
+    "payload": 0.887,
+    "named": 0.752,
+    "talk": -1.038,
+    "plain": 0.746,
 }
 """Log-odds for each feature, in the order of `features`.
 
@@ -39,26 +40,27 @@ six public sets, in registries of 1 to 100,000 tools; then scaled so that the re
 the first tool is right. `size` is steeper than the likelihood alone would have it, so that the
 floor lets equally little through by chance in few tools and in many."""
 
-INTERCEPT = -3.415
+INTERCEPT = -3.737
 
 WITH_MEANING: Mapping[str, float] = {
-    "words": 0.866,
-    "name": 0.267,
-    "fit": 0.155,
-    "density": 0.596,
-    "size": -0.75,
-    "personal": -2.504,
-    "asks": 0.92,
-    "payload": 0.537,
-    "named": 0.435,
-    "talk": -0.718,
-    "meaning": 5.073,
+    "words": 0.772,
+    "name": 0.379,
+    "fit": 0.388,
+    "density": 0.229,
+    "size": -0.492,
+    "personal": -2.038,
+    "asks": 1.031,
+    "payload": 0.776,
+    "named": 0.509,
+    "talk": -0.633,
+    "plain": 0.352,
+    "meaning": 4.006,
 }
 """The same where the candidate and the message have vectors: `meaning` is their cosine.
 
 Fitted by itself, in the same steps to the same scale, so that a floor means the same either way."""
 
-BASE_WITH_MEANING = -2.609
+BASE_WITH_MEANING = -3.089
 
 LEAST_ODDS = -30.0
 """Log-odds below which nothing at all speaks for a candidate."""
@@ -89,13 +91,15 @@ def features(
     *,
     rarest: float,
     size: int,
+    wanted: int,
     form: Form,
 ) -> Floats:
     """Return a row of features for each candidate, in the order of `COEFFICIENTS`.
 
     `gains` is what each term (column) adds to each candidate's score (row), `counts` what each
     term counts, `coverage` the share of the candidate's name that is said, `rarest` the IDF of a
-    term that one document holds, `size` the number of documents.
+    term that one document holds, `size` the number of documents, `wanted` the number of terms of
+    the message, with those that no document holds.
     """
     said = gains > 0
     words = said @ counts
@@ -105,7 +109,8 @@ def features(
     rows[:, 2] = np.log1p(gains @ counts / rarest) if rarest else 0.0
     rows[:, 3] = words / max(1, form.words)
     rows[:, 4] = min(math.log10(size + 10), MOST_SIZE)
-    rows[:, 5:] = (form.personal, form.asks, form.payload, form.named, form.talk)
+    rows[:, 5:10] = (form.personal, form.asks, form.payload, form.named, form.talk)
+    rows[:, 10] = form.plain * (said.sum(axis=1) >= wanted) * (words >= 1)
     return rows
 
 

@@ -56,7 +56,7 @@ def together(totals: Floats) -> Floats:
     most = totals.max(axis=1, keepdims=True)
     shares = np.divide(totals, most, out=np.zeros_like(totals), where=most > 0)
     asked = shares[1:]
-    places = np.argsort(np.argsort(-asked, axis=1, kind="stable"), axis=1, kind="stable")
+    places = _places(asked)
     turns = np.maximum(asked - PLACE * places, 0.0).max(axis=0)
     result: Floats = turns + AGREED * shares.mean(axis=0)
     return result
@@ -73,10 +73,20 @@ def taken_together(totals: Floats) -> tuple[Floats, Floats]:
     inverse = np.divide(1.0, most, out=np.zeros_like(most), where=most > 0)
     factors = np.broadcast_to(AGREED / len(totals) * inverse, totals.shape).copy()
     asked = totals[1:] * inverse[1:]
-    places = np.argsort(np.argsort(-asked, axis=1, kind="stable"), axis=1, kind="stable")
+    places = _places(asked)
     turns = asked - PLACE * places
     best, columns = turns.argmax(axis=0), np.arange(totals.shape[1])
     has_turn = turns[best, columns] > 0
     factors[1 + best, columns] += np.where(has_turn, inverse[1 + best, 0], 0.0)
     rest: Floats = np.where(has_turn, -PLACE * places[best, columns], 0.0)
     return factors, rest
+
+
+def _places(scores: Floats) -> Floats:
+    """Return the place of each score in its row, 0 for the best; equals share the first of theirs.
+
+    Where a document lies in the index must not decide between them.
+    """
+    rows = [np.searchsorted(np.sort(-row), -row).astype(np.float64) for row in scores]
+    places: Floats = np.array(rows)
+    return places

@@ -10,6 +10,7 @@ from registry.search.folding import Described, folded, words_either_way, words_o
 BEYOND_LIMIT = "enough tools found already"
 ENOUGH_OF_PACKAGE = "enough of this package"
 DUPLICATE = "the same as another result"
+COPY_AT_HAND = "the same as a tool at hand"
 
 _IDLE_WORDS = """
     ai agent agents api app client core helper js lib mcp node package plugin py python sdk server
@@ -81,6 +82,13 @@ def select(
     return [
         Choice(id=each, reason=reasons[each], duplicates=copies.get(each, ())) for each in order
     ]
+
+
+def copies_of(standing: Sequence[Fitting], others: Sequence[Fitting]) -> frozenset[str]:
+    """Return the ids of the others that are copies of what stands already."""
+    firsts = folded([each.described for each in (*standing, *others)])[len(standing) :]
+    copies = (each.id for each, first in zip(others, firsts, strict=True) if first < len(standing))
+    return frozenset(copies)
 
 
 def is_named(package: str, text: str) -> bool:

@@ -21,7 +21,7 @@ from registry.search.in_force import weights_now
 from registry.search.index import process_index
 from registry.search.need import Need
 from registry.search.replica import UPSTREAM_REST, Candidate
-from registry.search.selection import BEYOND_LIMIT, DUPLICATE, ENOUGH_OF_PACKAGE
+from registry.search.selection import BEYOND_LIMIT, COPY_AT_HAND, DUPLICATE, ENOUGH_OF_PACKAGE
 from registry.search.variety import READ as COMPARED
 from registry.search.variety import Hit, various, without
 from registry.search.weights import Weights
@@ -43,7 +43,7 @@ _READ = (
 
 AT_HAND = "already at hand"
 BELOW_FLOOR = "does not fit well enough"
-NO_PLACE = (BEYOND_LIMIT, ENOUGH_OF_PACKAGE, DUPLICATE)
+NO_PLACE = (BEYOND_LIMIT, ENOUGH_OF_PACKAGE, DUPLICATE, COPY_AT_HAND)
 """Reasons of what would be given, were there no others."""
 
 
@@ -101,6 +101,7 @@ def search(
     queries: Sequence[str] = (),
     limit: int = 5,
     exclude: frozenset[UUID] = frozenset(),
+    at_hand: frozenset[UUID] = frozenset(),
     scopes: frozenset[str] | None = None,
     floor: float | None = None,
     narrowing: Narrowing = EVERYTHING,
@@ -111,9 +112,10 @@ def search(
     """Rank the tools that `user` may use for a need told in words.
 
     `recent` are the messages before it, `queries` what is wanted in a model's words, one need
-    each. Tools in `exclude` (already at hand), below `floor`, broken, beyond `limit`, or requiring
+    each. Tools in `exclude` or `at_hand`, below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; so are, unless
-    `fold` is off, copies of what is given and more of one package than it may have. Tools that the
+    `fold` is off, copies of what is given or works at hand, and more of one package than it may
+    have. Those that are excluded hide no copy of themselves. Tools that the
     person may not see, or that `narrowing` leaves out, are not told at all. `weights` are tried in
     place of those in force, `floor` in place of theirs; `explained` has each hit told in full how
     its score came about. Raises SearchTimeout after `SEARCH_SECONDS`.
@@ -126,6 +128,7 @@ def search(
     asked = meaning.ask(need)
     audience = audience_of(user)
     meant = meaning.answer(asked)
+    left_out = exclude | at_hand
     candidates = process_index.using(
         lambda replica: replica.rank(
             need,
@@ -133,7 +136,7 @@ def search(
             now=timezone.now(),
             narrowing=narrowing,
             scopes=scopes,
-            exclude=[str(tool_id) for tool_id in exclude],
+            exclude=[str(tool_id) for tool_id in left_out],
             wanted=limit + SPARE,
             weights=weights,
             meant=meant,
@@ -141,7 +144,7 @@ def search(
         ),
         deadline,
     )
-    judge = Judge(user, len(candidates), exclude, scopes, floor)
+    judge = Judge(user, len(candidates), left_out, scopes, floor)
     per_package = int(tried.per_package) if fold else None
     judged: list[Hit] = []
     hits: list[Hit] = []
@@ -157,7 +160,10 @@ def search(
             per_package=per_package,
             text=" ".join((query, *queries)),
             fold=fold,
+            at_hand=at_hand & judge.working,
         )
+        if page[-1].ranked.score < floor:
+            break  # what comes after fits even less
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
     return SearchAnswer(
         query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state
@@ -187,6 +193,9 @@ class Judge:
     tools: dict[UUID, Tool] = field(default_factory=dict)
     """Those of the hits."""
 
+    working: set[UUID] = field(default_factory=set)
+    """Those of the hits that nothing is wrong with, tools at hand among them."""
+
     def hits(self, candidates: Sequence[Candidate]) -> Iterator[Hit]:
         """Yield those that the person may use, each with why it is left out."""
         asked = [UUID(each.id) for each in candidates]
@@ -199,7 +208,10 @@ class Judge:
             tool = usable.get(UUID(each.id))
             if tool is None:  # the database knows what the index has not heard of yet
                 continue
-            reason = self._reason(tool, each.ranked.score, troubles.get(tool.pk, ""))
+            trouble = troubles.get(tool.pk, "")
+            reason = self._reason(tool, each.ranked.score, trouble)
+            if not (trouble or _unfit(tool)):
+                self.working.add(tool.pk)
             self.places -= not reason
             yield Hit(
                 tool_id=tool.pk,

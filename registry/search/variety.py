@@ -11,7 +11,7 @@ from registry.models import Tool
 from registry.models.health import HealthState
 from registry.search.explain import Explanation
 from registry.search.folding import Described
-from registry.search.selection import Choice, Fitting, select
+from registry.search.selection import COPY_AT_HAND, Choice, Fitting, copies_of, select
 
 READ = (
     *("export_name", "description", "input_schema", "quality", "owner_id"),
@@ -58,13 +58,18 @@ def various(
     per_package: int | None,
     text: str,
     fold: bool,
+    at_hand: frozenset[UUID] = frozenset(),
 ) -> list[Hit]:
     """Return the same hits, of those that fit no more than `limit` without a reason.
+
+    Copies of tools `at_hand` are not given: the model has that tool already.
 
     What is broken or does not fit well enough hides no copy of itself: only those that have no
     other reason are compared. Such a hit stays in its place; the others may change theirs, so
     that the best copy stands where the first of them was.
     """
+    if fold and at_hand:
+        hits = _without_copies(hits, tools, user, at_hand)
     fitting = [_fitting(tools[hit.tool_id], user) for hit in hits if not hit.reason]
     choices = iter(select(fitting, limit=limit, per_package=per_package, text=text, fold=fold))
     of = {str(hit.tool_id): hit for hit in hits}
@@ -78,6 +83,19 @@ def without(hits: Iterable[Hit], tool_ids: frozenset[UUID]) -> tuple[Hit, ...]:
         for hit in hits
         if hit.tool_id not in tool_ids
     )
+
+
+def _without_copies(
+    hits: Sequence[Hit], tools: Mapping[UUID, Tool], user: User, at_hand: frozenset[UUID]
+) -> list[Hit]:
+    """Return hits with the reason of those that are copies of a tool at hand."""
+    standing = [_fitting(tools[hit.tool_id], user) for hit in hits if hit.tool_id in at_hand]
+    others = [_fitting(tools[hit.tool_id], user) for hit in hits if not hit.reason]
+    copies = copies_of(standing, others)
+    return [
+        replace(hit, injected=False, reason=COPY_AT_HAND) if str(hit.tool_id) in copies else hit
+        for hit in hits
+    ]
 
 
 def _chosen(choice: Choice, of: Mapping[str, Hit]) -> Hit:

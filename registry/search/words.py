@@ -12,8 +12,11 @@ from numpy.typing import NDArray
 
 Mask = NDArray[np.bool_]
 
-MOST_APART = 1_000
-"""Words that are looked through one by one before they are sorted in among the others."""
+MOST_APART = 4_000
+"""Words that are looked through one by one before they are sorted."""
+
+MOST_RECENT = 0.1
+"""The share of words that are sorted by themselves before they are sorted in among the others."""
 
 SHORTEST_MISSPELT, LONGEST_MISSPELT = 4, 24
 """Letters of a word that is looked up with one of them changed."""
@@ -66,14 +69,18 @@ class _Sorted(NamedTuple):
     first: Mask
 
 
+_NONE = _Sorted([], np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_))
+
+
 class WordIndex:
-    """Which slots have which words. It may be looked up while it is settled."""
+    """Which slots have which words. It may be looked up while it is settled.
+
+    What came of late is sorted by itself, so that many changes do not sort all words many times.
+    """
 
     def __init__(self) -> None:
         self._apart: list[_Held] = []
-        self._sorted = _Sorted(
-            [], np.zeros(1, np.int64), np.zeros(0, np.int32), np.zeros(0, np.bool_)
-        )
+        self._recent = self._sorted = _NONE
 
     def put(self, slot: int, texts: Sequence[str]) -> None:
         """Take in the words of some names, and each name as one word."""
@@ -94,16 +101,20 @@ class WordIndex:
             for held in self._apart
             if (held.word == word if whole else held.word.startswith(word))
         ]
-        words, starts, all_slots, all_first = self._sorted
-        low = bisect_left(words, word)
-        high = bisect_left(words, word + ("\0" if whole else LAST))
-        span = slice(starts[low], starts[high])
-        slots, first = all_slots[span].astype(np.intp), all_first[span]
-        if not apart:
-            return slots, first
+        found = [
+            (
+                np.array([held.slot for held in apart], np.intp),
+                np.array([held.is_first for held in apart], np.bool_),
+            )
+        ]
+        for words, starts, slots, first in (self._recent, self._sorted):
+            low = bisect_left(words, word)
+            high = bisect_left(words, word + ("\0" if whole else LAST))
+            span = slice(starts[low], starts[high])
+            found.append((slots[span].astype(np.intp), first[span]))
         return (
-            np.concatenate([slots, np.array([held.slot for held in apart], np.intp)]),
-            np.concatenate([first, np.array([held.is_first for held in apart], np.bool_)]),
+            np.concatenate([slots for slots, _ in found]),
+            np.concatenate([first for _, first in found]),
         )
 
     @property
@@ -111,24 +122,39 @@ class WordIndex:
         """Say whether so much came since the last `settle` that looking through it is slow."""
         return len(self._apart) > MOST_APART
 
-    def settle(self, alive: Mask) -> None:
-        """Sort in what came since; let go of the words of emptied slots."""
-        was = self._sorted
-        numbers = {word: number for number, word in enumerate(was.words)}
-        fresh = [numbers.setdefault(held.word, len(numbers)) for held in self._apart]
-        words = sorted(numbers)
-        place = np.empty(len(words), np.int64)
-        place[[numbers[word] for word in words]] = np.arange(len(words))
-        old = np.repeat(np.arange(len(was.words)), np.diff(was.starts))
-        by_word = place[np.concatenate([old, np.array(fresh, np.int64)])]
-        added = [held.slot for held in self._apart], [held.is_first for held in self._apart]
-        slots = np.concatenate([was.slots, np.array(added[0], np.int32)])
-        first = np.concatenate([was.first, np.array(added[1], np.bool_)])
-        order = np.argsort(by_word, kind="stable")
-        order = order[alive[slots[order]]]
-        starts = np.searchsorted(by_word[order], np.arange(len(words) + 1))
-        self._sorted = _Sorted(words, starts, slots[order], first[order])
+    def settle(self, alive: Mask, *, whole: bool = False) -> None:
+        """Sort in what came since; let go of the words of emptied slots.
+
+        With `whole` all words are in one order then, as `arrays` and `moved` take it. What a
+        lookup reads later is written first, so that it misses nothing.
+        """
+        apart = _Sorted(
+            [held.word for held in self._apart],
+            np.arange(len(self._apart) + 1),
+            np.array([held.slot for held in self._apart], np.int32),
+            np.array([held.is_first for held in self._apart], np.bool_),
+        )
+        recent = _joined((self._recent, apart), alive)
+        if whole or len(recent.slots) > MOST_RECENT * len(self._sorted.slots):
+            self._sorted, recent = _joined((self._sorted, recent), alive), _NONE
+        self._recent = recent
         self._apart = []
+
+    def moved(self, places: NDArray[np.signedinteger[Any]]) -> "WordIndex":
+        """Return what was sorted in, with each slot at its new place, -1 for those let go."""
+        words, starts, slots, first = self._sorted
+        to = places[slots]
+        is_kept = to >= 0
+        by_word = np.repeat(np.arange(len(words)), np.diff(starts))[is_kept]
+        counts = np.bincount(by_word, minlength=len(words))
+        index = WordIndex()
+        index._sorted = _Sorted(
+            [word for word, count in zip(words, counts.tolist(), strict=True) if count],
+            np.concatenate([[0], np.cumsum(counts[counts > 0])]).astype(np.int64),
+            to[is_kept].astype(np.int32),
+            first[is_kept],
+        )
+        return index
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return what was sorted in, to be stored."""
@@ -144,3 +170,20 @@ class WordIndex:
         words = text.split("\n") if text else []
         index._sorted = _Sorted(words, arrays["starts"], arrays["slots"], arrays["first"])
         return index
+
+
+def _joined(parts: Sequence[_Sorted], alive: Mask) -> _Sorted:
+    """Return all words in one order, those of emptied slots left out."""
+    numbers: dict[str, int] = {}
+    numbered = [numbers.setdefault(word, len(numbers)) for part in parts for word in part.words]
+    words = sorted(numbers)
+    place = np.empty(len(words), np.int64)
+    place[[numbers[word] for word in words]] = np.arange(len(words))
+    counts = np.concatenate([np.diff(part.starts) for part in parts])
+    by_word = place[np.repeat(np.array(numbered, np.int64), counts)]
+    slots = np.concatenate([part.slots for part in parts])
+    first = np.concatenate([part.first for part in parts])
+    order = np.argsort(by_word, kind="stable")
+    order = order[alive[slots[order]]]
+    starts = np.searchsorted(by_word[order], np.arange(len(words) + 1))
+    return _Sorted(words, starts, slots[order], first[order])

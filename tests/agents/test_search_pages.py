@@ -255,3 +255,15 @@ def test_a_token_needs_the_scope(client, alice, agent):
     api = bearer(client, alice, "agents:read")
     assert api.get(CASES).status_code == 200
     assert api.post(CASES, {"query": "x", "expected": []}, content_type=JSON).status_code == 403
+
+
+def test_a_query_that_fails_leads_to_the_workbench_with_all_that_was_said(
+    client_for, alice, agent, dice
+):
+    case_create(agent, by=alice, query="read & tell", recent=("hi", "there"), expected=[dice.pk])
+    evaluation_run(evaluation_request(agent, by=alice, queued=False).pk)
+    link = f"/search/?agent={agent.slug}&amp;message=read+%26+tell&amp;earlier=hi%0Athere"
+    client = client_for(alice)
+    assert f'href="{link}"' in html(client.get(url("search_list")))
+    tried = html(client.get(link.replace("&amp;", "&")))
+    assert "read &amp; tell" in tried and "hi\nthere" in tried

@@ -1,6 +1,7 @@
 """The search workbench: what a message finds and why, and how weights change for everybody."""
 
 import re
+from typing import get_args
 
 import pytest
 from django.db import connection
@@ -9,6 +10,7 @@ from django.test.utils import CaptureQueriesContext
 
 from agents.models import AgentTool
 from agents.models.agent_tool import Approval
+from agents.relevance_words import SENTENCES, SPEAKS
 from agents.score_bars import picture_of
 from agents.search_cases import case_create
 from agents.weight_effect import effect_of
@@ -17,6 +19,8 @@ from registry.errors import SearchTimeout
 from registry.models import SearchWeights
 from registry.roles import Role, role_give
 from registry.search import in_force
+from registry.search.explain import Speaks
+from registry.search.relevance import COEFFICIENTS, WITH_MEANING
 from registry.search.weights import BOUNDS, Weights
 from tests.factories import make_agent, make_tool
 
@@ -172,6 +176,44 @@ def test_a_message_of_nothing_is_answered(client_for, alice, tools, message):
     assert client_for(alice).post(PAGE, data).status_code in (200, 422)
 
 
+def test_why_the_best_is_relevant_and_what_is_read_as_another_word_is_told(
+    client_for, alice, tools
+):
+    asked = {"message": "Please raed the text of a pgae"}
+    told = client_for(alice).post(PAGE, asked).content.decode()
+    assert "→ page" in told and "read as the one behind it" in told
+    assert "of scrape page" not in told and "for scrape page" in told
+    assert "asks for something to be done" in told and "It is told by the message" in told
+
+
+def test_each_reason_of_a_relevance_has_its_words():
+    assert {*COEFFICIENTS, *WITH_MEANING, "base"} == set(SENTENCES)
+    assert {"nothing", *SPEAKS} == set(get_args(Speaks))
+
+
+def test_kinds_categories_and_what_a_model_asks_for_count(client_for, alice, tools):
+    make_tool(wire_name="page_maker", description="Make a web page.", category="web")
+    client = client_for(alice)
+    told = client.post(PAGE, {"message": "a web page", "category": "web"}).content.decode()
+    assert "page_maker" in told and "scrape_page" not in told
+    assert (
+        "page_maker"
+        not in client.post(PAGE, {"message": "a web page", "kind": "sequence"}).content.decode()
+    )
+    asked = {"message": "do it", "queries": "read a web page\nsend an email"}
+    told = client.post(PAGE, asked).content.decode()
+    assert "scrape_page" in told and "send_email" in told
+    assert client.post(PAGE, {"message": "x", "kind": "magic"}).status_code == 422
+
+
+def test_copies_of_a_tool_are_told_with_it(client_for, alice):
+    for name in ("scrape_page", "scrape_page_2"):
+        make_tool(wire_name=name, export_name="scrape_page", description="Read a web page.")
+    told = client_for(alice).post(PAGE, {"message": "read a web page"}).content.decode()
+    assert 'also: <span class="mono">scrape_page' in told
+    assert "the same as another result" in told
+
+
 def test_the_queries_do_not_grow_with_what_is_found(client_for, alice):
     for number in range(25):
         make_tool(wire_name=f"page_{number}", description="Read the text of a web page.")
@@ -266,6 +308,7 @@ def test_a_governor_is_shown_what_the_labelled_queries_lose_and_gain(
     weights = fields(description=0, floor=0.3)
     told = client_for(governor).post(SAVE, weights).content.decode()
     assert "0 mended, 2 lost" in told
+    assert "3 of 3" in told and "1 of 3" in told
     assert "read the text" in told and "please read the text aloud" not in told
     effect = effect_of(Weights(description=0.0, floor=0.3), governor)
     assert (effect.cases, effect.passed_before, effect.passed_after) == (3, 3, 1)

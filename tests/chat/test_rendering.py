@@ -3,6 +3,7 @@
 from uuid import uuid4
 
 import pytest
+from django.template.loader import render_to_string
 
 from chat.events import Event
 from chat.parts import CallCard, Ending, Found, TurnView, Words
@@ -117,3 +118,13 @@ def test_an_error_of_the_turn_says_what_happened_and_what_to_do():
     html = changes_html(view, view.apply(Event(1, "turn.failed", {"error": error})))
     assert "It broke." in html
     assert "Mend it." in html
+
+
+def test_tools_found_are_told_by_the_parts_that_count_and_lead_to_the_workbench():
+    parts = {"text": 1.0, "coverage": 0.157, "clause": 0.0, "limitations": -0.0}
+    tool = {"name": "a", "score": 0.6, "parts": parts, "injected": True}
+    view = told(("tools.found", {"query": "a & b", "tools": [tool]}))
+    page = render_to_string("chat/_found.html", {"part": view.parts[0]})
+    assert "text 1.00" in page and "coverage 0.16" in page
+    assert "clause" not in page and "limitations" not in page
+    assert 'href="/search/?message=a%20%26%20b"' in page

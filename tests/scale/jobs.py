@@ -1,17 +1,21 @@
 """What beat and the workers do over and over: of each job one batch, as it is done at scale."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 
+import numpy as np
 from django.db import connection
 from django.utils import timezone
 
 from registry.audit import retention
 from registry.importing import schedule
 from registry.importing.sync import feeds
-from registry.models import RetentionPolicy
+from registry.models import RetentionPolicy, ToolVector
 from registry.models.retention_policy import Records
 from registry.quality.scoring import quality_refresh
+from registry.search.dense.encoder import Floats
+from registry.search.dense.storing import BATCH as VECTORS
+from registry.search.dense.storing import at_work, vectors_round
 from registry.search.position import changes_between, position_now
 from registry.search.reader import LATEST
 from registry.usage import sums
@@ -38,11 +42,33 @@ def _retain(records: Records) -> Callable[[], object]:
     return lambda: retention._delete_batch(table, before)
 
 
+class _Encoder:
+    """Bears the name that `seed_scale` gives to whoever made its vectors."""
+
+    name = "scale"
+    dimensions = 384
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        return np.ones((len(texts), self.dimensions), np.float32)
+
+
+def _embed(*, due: int) -> Callable[[], object]:
+    def job() -> None:
+        some = ToolVector.objects.order_by("pk").values_list("pk", flat=True)[:due]
+        ToolVector.objects.filter(pk__in=list(some)).update(due_at=timezone.now())
+        at_work()
+        vectors_round(_Encoder())
+
+    return job
+
+
 JOBS: dict[str, Callable[[], object]] = {
     "roll_up_usage": _roll_up,
     "score_tools": quality_refresh,
     "check_tool_health: lease": lambda: schedule.lease_due(10),
     "sync_packages: lease": feeds.feed_lease,
+    "embed_tools: nothing due": _embed(due=0),
+    "embed_tools: a batch": _embed(due=2 * VECTORS),
     "search: what changed": lambda: changes_between(position_now().oldest, LATEST),
     "clear_records: policies": lambda: list(RetentionPolicy.objects.all()),
     **{f"clear_records: {records}": _retain(records) for records in Records},

@@ -23,11 +23,10 @@ from tests.registry.search.relevance_data import LARGE, SMALL, Meanings, Seen, c
 
 FLOOR = Weights().floor
 SIZE = list(COEFFICIENTS).index("size")
-QUANTILES = (0.988, 0.962)
+QUANTILES = (0.988, 0.965)
 NONE_SHARE = 0.3
 WEIGHTS = {"own words": 0.5, "short": 2.0}
 OUT = ("foreign", "removed")
-OUT_WEIGHT = 0.05
 LEAST_ODDS = -8.0
 
 
@@ -35,8 +34,8 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
     """Return coefficients and intercept.
 
     1. A logistic regression tells requests that find a right tool from messages without answer;
-       each registry and class has the same weight. With meaning, requests that nothing answers
-       count a little as well: words cannot tell them, so without meaning they only blur.
+       each registry and class has the same weight. Requests that nothing answers do not count:
+       told apart by likeness in meaning, they cost too many of those that something answers.
     2. The likelihood is blind to its tail: by chance, more is found in more tools. A line by the
        size of the registry through what `QUANTILES` of the messages stay below becomes the floor
        (of small and large registries: few words tell much in a small one).
@@ -47,13 +46,11 @@ def fit(found: list[Seen]) -> tuple[np.ndarray, float]:
         kind = each.query.kind.partition(":")[0]
         if not len(each.rows) or each.query.held_out or each.query.recent:
             continue
-        if kind in OUT and not each.is_meant:
-            continue
-        if is_none(each) or kind in OUT or any(each.hits) or kind == "short":
+        if is_none(each) or (kind not in OUT and (any(each.hits) or kind == "short")):
             rows.append(each.rows[0])
-            labels.append(not is_none(each) and kind not in OUT)
-            groups.append((each.registry, kind if kind in OUT else is_none(each), kind_of(each)))
-            counts.append(OUT_WEIGHT if kind in OUT else WEIGHTS.get(kind, 1.0))
+            labels.append(not is_none(each))
+            groups.append((each.registry, is_none(each), kind_of(each)))
+            counts.append(WEIGHTS.get(kind, 1.0))
     weights = shares(groups) * counts
     beta, base = logistic(np.array(rows), np.array(labels, float), weights / weights.sum())
 
@@ -170,12 +167,17 @@ def main() -> None:
     parser.add_argument("--others", type=Path)
     parser.add_argument("--fit", action="store_true")
     parser.add_argument(
-        "--meaning", type=Path, help="fit likeness in meaning; a folder to write to"
+        "--meaning",
+        type=Path,
+        help="fit likeness in meaning; a folder for the model and its vectors",
     )
     options = parser.parse_args()
     folders = sorted(each for each in options.sets.iterdir() if (each / "tools.jsonl").exists())
-    meanings = Meanings(LocalEncoder(options.meaning)) if options.meaning else None
+    folder = options.meaning
+    meanings = Meanings(LocalEncoder(folder), folder) if folder else None
     found = list(collect(folders, options.others, meanings))
+    if meanings:
+        meanings.keep()
     for is_meant in (False, True)[: 1 if meanings is None else 2]:
         items = [each for each in found if each.is_meant is is_meant]
         print("| registry | fitted | held out | fresh | foreign | removed | short | recall | own |")

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from registry.search.dense.encoder import Encoder, Floats
-from registry.search.dense.texts import asked, text_of
+from registry.search.dense.texts import asked, digest_of, text_of
 from registry.search.dense.vectors import Vectors, packed
 from registry.search.document import SearchDocument
 from registry.search.engine import Engine
@@ -41,12 +41,22 @@ class Seen(NamedTuple):
 
 
 class Meanings:
-    """The vectors of an encoder, each worked out once."""
+    """The vectors of an encoder, each worked out once and kept in a file by its text's digest."""
 
-    def __init__(self, encoder: Encoder) -> None:
+    def __init__(self, encoder: Encoder, folder: Path) -> None:
         self._encoder = encoder
-        self._texts: dict[str, Floats] = {}
+        self._file = folder / f"texts-{encoder.name.replace('/', '-')}.npz"
+        self._texts: dict[bytes, Floats] = {}
+        if self._file.exists():
+            with np.load(self._file) as kept:
+                digests = map(bytes, kept["digests"])
+                self._texts = dict(zip(digests, kept["vectors"], strict=True))
         self.vectors = Vectors(encoder.dimensions)
+
+    def keep(self) -> None:
+        """Write what was worked out for the next run."""
+        digests = np.array([list(digest) for digest in self._texts], np.uint8)
+        np.savez(self._file, digests=digests, vectors=np.array(list(self._texts.values())))
 
     def learn(self, tools: Iterable[SearchDocument]) -> None:
         new = [tool for tool in tools if tool.id not in self.vectors]
@@ -57,9 +67,10 @@ class Meanings:
         return told and told.vector({text: self._of(text) for text in told.texts})
 
     def _of(self, text: str) -> Floats:
-        if text not in self._texts:
-            self._texts[text] = self._encoder.encode([text])[0]
-        return self._texts[text]
+        digest = digest_of(text)
+        if digest not in self._texts:
+            self._texts[digest] = self._encoder.encode([text])[0]
+        return self._texts[digest]
 
 
 def documents(folder: Path) -> Iterator[SearchDocument]:

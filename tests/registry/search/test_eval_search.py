@@ -34,18 +34,18 @@ ASKED = [
 FLOORS: dict[str, dict[str, float]] = {
     "plain": {"nDCG@5": 0.98, "recall@5_above_floor": 0.99},
     "polite": {"nDCG@5": 0.99, "recall@5_above_floor": 0.99},
-    "paraphrase": {"nDCG@5": 0.42, "recall@5": 0.56, "recall@5_above_floor": 0.42},
+    "paraphrase": {"nDCG@5": 0.41, "recall@5": 0.55, "recall@5_above_floor": 0.38},
     "typo": {"nDCG@5": 0.91, "recall@5": 0.94, "recall@5_above_floor": 0.77},
     "language": {"nDCG@5": 0.69, "recall@5": 0.69, "recall@5_above_floor": 0.69},
     "multi_need": {"nDCG@5": 0.98, "recall@5_above_floor": 0.98},
     "history_needed": {"nDCG@5": 0.95, "recall@5": 0.98, "recall@5_above_floor": 0.91},
     "history_misleading": {"nDCG@5": 0.98, "recall@5_above_floor": 0.98},
     "small_talk": {"no_answer_accuracy": 0.95},
-    "out_of_domain": {"no_answer_accuracy": 0.7},
-    "limitation": {"no_answer_accuracy": 0.3},
+    "out_of_domain": {"no_answer_accuracy": 0.66},
+    "limitation": {"no_answer_accuracy": 0.2},
 }
-"""A little below what was measured (docs/reference/search-quality.md). Where the words of a tool
-are not said, in a paraphrase or another language, words alone find little."""
+"""Below what was measured (docs/reference/search-quality.md) by .03 or one query.
+Where the words of a tool are not said, in a paraphrase or another language, words find little."""
 
 
 @pytest.fixture

@@ -61,12 +61,31 @@ def test_many_names_are_sorted_in_and_later_ones_found_beside_them():
     titles = [f"weather_report_{number}" for number in range(MOST_APART)]
     names = names_of(titles)
     mask = everything(names, [*titles, ""])
-    assert len(names.begun("weather", mask[:-1], 2_000)) == MOST_APART
+    assert len(names.begun("weather", mask[:-1], MOST_APART)) == MOST_APART
     names.put(MOST_APART, SearchDocument(id="last", name="weatherAlerts"))
     assert names.ids(names.begun("weather al", mask, 5)) == ["last"]
     names.remove(MOST_APART)
     mask[-1] = False
     assert names.begun("weatheralerts", mask, 5) == []
+
+
+def test_names_of_late_are_found_that_are_sorted_by_themselves():
+    titles = [f"weather_report_{number}" for number in range(3 * MOST_APART)]
+    names = names_of(titles)
+    names.settle()
+    late = [f"late_forecast_{number}" for number in range(MOST_APART // 3)]
+    for slot, name in enumerate(late, start=len(titles)):
+        names.put(slot, SearchDocument(id=name, name=name))
+    mask = everything(names, [*titles, *late])
+    assert len(names.begun("forecast", mask, len(titles))) == len(late)
+    assert names.ids(names.begun("late_forecast_77", mask, 1)) == ["late_forecast_77"]
+    names.remove(len(titles) + 77)
+    mask[len(titles) + 77] = False
+    places = np.where(mask, np.cumsum(mask) - 1, -1)
+    moved = names.moved(places)
+    every = np.ones(mask.sum(), np.bool_)
+    assert len(moved.begun("forecast", every, len(titles))) == len(late) - 1
+    assert len(moved.begun("weather", every, len(titles))) == len(titles)
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from registry.search.form import form_of
 from registry.search.need import Need
 from registry.search.relevance import (
     COEFFICIENTS,
+    WITH_MEANING,
     features,
     reasons,
     relevance,
@@ -23,6 +24,7 @@ from tests.registry.search.no_answer import fresh_messages, messages, short_requ
 from tests.registry.search.test_document import TOOLS
 
 FLOOR = Weights().floor
+PLAIN = list(COEFFICIENTS).index("plain")
 # ruff: noqa: SIM905 - a list of words is read as one
 OTHERS = (
     "invoice customer order shipment contract ticket meeting calendar mail folder image video song "
@@ -86,10 +88,11 @@ def test_so_it_is_with_messages_that_were_written_when_all_was_fitted(engine):
         ("translate this", "translate_text", "Translate a text to another language."),
     ],
 )
-def test_a_short_request_passes_where_a_tool_of_few_fits(text, name, description):
+def test_a_short_request_passes_where_a_tool_fits(text, name, description):
     tool = SearchDocument(id="it", name=name, description=description)
-    assert finds(Engine.build([tool]), text)
-    assert finds(Engine.build([*catalogue(30)[:3], tool]), text)
+    rare = [other for other in catalogue(10_000) if "weather" not in other.description]
+    for others in ([], rare[:3], rare[:3000], rare):
+        assert finds(Engine.build([*others, tool]), text), len(others)
 
 
 def test_likeness_in_meaning_speaks_for_a_tool():
@@ -161,26 +164,33 @@ def test_relevance_does_not_depend_on_how_many_are_asked_for(engine):
     assert engine.rank(need, limit=1) == engine.rank(need, limit=10)[:1]
 
 
-def test_what_speaks_for_a_tool_is_told(engine):
+@pytest.mark.parametrize("likeness", [None, 0.5])
+def test_what_speaks_for_a_tool_is_told(engine, likeness):
     rows = engine.features("please convert this CSV to JSON", ["csv_to_json"])
-    told = reasons(rows[speaker(rows)])
-    assert told["words"] > 0
-    assert told["name"] > 0
-    assert told["asks"] > 0
-    assert told["personal"] == told["talk"] == 0
-    assert set(told) == {*COEFFICIENTS, "base"}
-    assert 1 / (1 + np.exp(-sum(told.values()))) == pytest.approx(relevance(rows))
+    near = None if likeness is None else np.array([likeness])
+    told = reasons(rows[speaker(rows, near)], likeness)
+    gains = {name: gain for name, (_, gain) in told.items()}
+    assert min(gains["words"], gains["name"], gains["asks"]) > 0
+    assert gains["personal"] == gains["talk"] == 0
+    assert set(told) == {*(WITH_MEANING if likeness else COEFFICIENTS), "base"}
+    assert 1 / (1 + np.exp(-sum(gains.values()))) == pytest.approx(relevance(rows, near))
 
 
 def test_nothing_speaks_where_no_word_is_said(engine):
-    assert not len(engine.features("hello", ["csv_to_json"]))
-    assert speaker(engine.features("aardvark", ["csv_to_json"])) is None
+    for text in ("hello", "aardvark"):
+        assert speaker(engine.features(text, ["csv_to_json"])) is None
 
 
 def row(words=2, coverage=0.5, rarest=5.0, size=1000, text="convert it"):
     gains = np.array([[4.0] * words + [0.0] * (5 - words)])
     return features(
-        gains, np.ones(5), np.array([coverage]), rarest=rarest, size=size, form=form_of(text)
+        gains,
+        np.ones(5),
+        np.array([coverage]),
+        rarest=rarest,
+        size=size,
+        wanted=2,
+        form=form_of(text),
     )
 
 
@@ -194,10 +204,41 @@ def row(words=2, coverage=0.5, rarest=5.0, size=1000, text="convert it"):
         (row(text="now at once convert it"), row(text="could you please convert it")),
         (row(text="convert some of it"), row(text="convert 12 of it")),
         (row(text="why convert it"), row(text="now convert it")),
+        (row(text="converting of it"), row(text="convert the it")),
     ],
 )
 def test_each_feature_weighs_one_way(less, more):
     assert relevance(less) < relevance(more)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("what's the weather", 1),
+        ("tell me a joke", 1),
+        ("Translate this!", 1),
+        ("please show me the news", 1),
+        ("why is the sky blue", 0),
+        ("the weather", 0),
+        ("this is the weather that we had on Monday", 0),
+        ("thank you", 0),
+        ("", 0),
+    ],
+)
+def test_a_few_words_that_order_something_or_ask_for_a_thing_are_plain(text, expected):
+    assert form_of(text).plain == expected
+
+
+def test_a_plain_request_speaks_only_for_a_tool_that_says_all_of_it(engine):
+    assert engine.features("query the json", ["json_query"])[0, PLAIN] == 1
+    assert engine.features("query the purple json", ["json_query"])[0, PLAIN] == 0
+
+
+def test_the_features_of_tools_do_not_depend_on_their_order(engine):
+    names = list(TOOLS)[:6]
+    rows = engine.features("convert a text to json", names)
+    turned = engine.features("convert a text to json", names[::-1])
+    assert rows.tolist() == turned[::-1].tolist()
 
 
 def test_a_tool_of_which_no_word_is_said_is_not_relevant():

@@ -5,8 +5,8 @@ import pytest
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
 from registry.search.facts import Narrowing
-from registry.search.selection import DUPLICATE, ENOUGH_OF_PACKAGE
-from registry.search.service import reset, search
+from registry.search.selection import COPY_AT_HAND, DUPLICATE, ENOUGH_OF_PACKAGE
+from registry.search.service import AT_HAND, reset, search
 from registry.services import package_review, tool_review
 from tests.factories import make_builtin, make_package, make_sequence, make_team, make_tool
 
@@ -247,6 +247,26 @@ def test_a_persons_own_copy_is_preferred(alice, charlie, catalogue):
     assert found(alice, limit=1) == [own.pk]
     assert found(charlie, limit=1) == [liked.pk]
     assert liked.pk not in found(alice)
+
+
+def test_a_copy_of_a_tool_at_hand_is_not_given(alice, catalogue):
+    linked, copy = markdown_tool(), markdown_tool(package=make_package(downloads=10_000))
+    other = markdown_tool(input_schema=TAKES_HTML)
+    assert found(alice, limit=1, at_hand=frozenset({linked.pk})) == [other.pk]
+    assert copy.pk not in found(alice, at_hand=frozenset({linked.pk}))
+    told = reasons(alice, at_hand=frozenset({linked.pk}))
+    assert told[linked.pk] == AT_HAND
+    assert told[copy.pk] == COPY_AT_HAND
+
+
+def test_a_tool_at_hand_that_does_not_work_hides_no_copy(alice, catalogue):
+    broken, copy = markdown_tool(import_health=Health.BROKEN), markdown_tool()
+    assert found(alice, limit=1, at_hand=frozenset({broken.pk})) == [copy.pk]
+
+
+def test_a_tool_that_is_only_excluded_hides_no_copy(alice, catalogue):
+    denied, copy = markdown_tool(), markdown_tool()
+    assert found(alice, limit=1, exclude=frozenset({denied.pk})) == [copy.pk]
 
 
 def test_a_copy_that_a_person_may_not_use_is_never_told(alice, charlie, catalogue):

@@ -23,6 +23,7 @@ from registry.search.in_force import (
     weights_now,
     weights_version,
 )
+from registry.search.service import search
 from registry.search.weights import BOUNDS, FIELDS, Weights
 from registry.weighing import weights_restore, weights_save
 from tests import factories
@@ -70,6 +71,25 @@ def test_what_a_governor_saves_is_in_force(
     assert (now.version, now.reason, now.by) == (1, "names count more", governor)
     assert now.weights == Weights.of(others())
     assert changes_between(Weights(), now.weights)[0].after == 0.2
+
+
+def test_what_is_saved_orders_the_next_search_and_has_its_floor(
+    governor: User, django_capture_on_commit_callbacks: Any
+) -> None:
+    for name, text in (("parcel", "Sends it."), ("letter", "Sends a parcel, a parcel, a parcel.")):
+        factories.make_tool(wire_name=name, export_name=name, title=name, description=text)
+
+    def found() -> list[str]:
+        return [hit.wire_name for hit in search("send a parcel", user=governor).found]
+
+    first = found()
+    changed = {"name": 0.0, "description": 5.0, "name_coverage": 0.0}
+    with django_capture_on_commit_callbacks(execute=True):
+        weights_save(governor, {**Weights().as_dict(), **changed}, "texts", based_on=0)
+    assert first[0] == "parcel" and found()[0] == "letter"
+    with django_capture_on_commit_callbacks(execute=True):
+        weights_save(governor, {**Weights().as_dict(), "floor": 1.0}, "nothing", based_on=1)
+    assert found() == []
 
 
 def test_only_governors_decide(alice: User) -> None:
