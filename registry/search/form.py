@@ -39,6 +39,7 @@ _PLAIN = re.compile(
     r"\W*(?:please\ |(?:can|could|would)\ you\ (?:please\ )?)?"
     r"(?:(?:what['’]?s|what\ (?:is|are)|how['’]?s|how\ (?:is|are)|where['’]?s|where\ (?:is|are))"
     r"\ (?:the|a|an|my|today['’]?s)\ "
+    r"|(?:what|which)\ [a-z]+\ is\ (?:it|today)\b"
     r"|(?:bring|build|find|generate|get|give|help|make|play|read|send|show|tell)\ (?:me|us)\ "
     r"|(?P<verb>[a-z]{3,})\ (?:this|that|it|these|those|the|a|an|my|some)\b)"
 )
@@ -137,6 +138,7 @@ def form_of(text: str) -> Form:
             and not _CLOSES.search(lower)
             and not is_small_talk(text)
             and (asks or personal < _MUCH)
+            and not stands_alone(text)
         )
     return Form(
         personal=personal,
@@ -169,6 +171,14 @@ def form_of_all(texts: Sequence[str]) -> Form:
 def _is_plain(lower: str) -> bool:
     found = _PLAIN.match(lower)
     return found is not None and (found["verb"] is None or bool(tokenize(found["verb"])))
+
+
+def stands_alone(text: str) -> bool:
+    """Say whether a message asks for a thing by its name alone (`what time is it?`), so that
+    nothing that was said before belongs to it."""
+    lower = text[:READ].lower()
+    found = _PLAIN.match(lower) if len(_WORDS.findall(lower)) <= _FEW else None
+    return found is not None and found["verb"] is None
 
 
 def _closes(lower: str) -> bool:

@@ -13,7 +13,7 @@ from registry.search.closely import Close, Known
 from registry.search.corrections import Corrections, read_as
 from registry.search.dense import fusion
 from registry.search.dense.vectors import Vectors
-from registry.search.form import REQUEST, Form, form_of, form_of_all
+from registry.search.form import REQUEST, Form, form_of, form_of_all, stands_alone
 from registry.search.forward import Forward
 from registry.search.gains import Gains
 from registry.search.history import reliance
@@ -252,6 +252,8 @@ class Ranking:
 
 def _reliance(reading: Reading, coverage: float = 0.0) -> float:
     """Return how much a text leans on earlier ones, at the most where no coverage is told."""
+    if stands_alone(reading.text):
+        return 0.0
     return reliance(len(reading.terms), coverage, is_statement=reading.is_statement)
 
 

@@ -123,6 +123,15 @@ def test_a_plain_request_passes_the_floor(engine, text):
     assert finds(engine, text)
 
 
+@pytest.mark.parametrize("text", ["what time is it?", "tell me the time", "Which day is it?"])
+def test_what_asks_for_a_thing_by_its_name_goes_on_from_nothing(text):
+    before = "Convert this HTML page to markdown, please"
+    engine = Engine.build(catalogue(30))
+    alone = engine.rank(Need(text=text), limit=5)
+    assert alone[0].score > FLOOR
+    assert engine.rank(Need(text=text, recent=(before,)), limit=5) == alone
+
+
 def test_short_requests_are_no_small_talk():
     """Each of these finds a tool that is called so; in words that no tool has, none can."""
     for message in short_requests():
