@@ -4,6 +4,7 @@ from typing import Any
 
 from django.http import Http404
 from rest_framework import exceptions
+from rest_framework.permissions import SAFE_METHODS
 from rest_framework.response import Response
 from rest_framework.views import set_rollback
 
@@ -33,9 +34,11 @@ def handle_exception(error: Exception, context: dict[str, Any]) -> Response | No
     if wait := getattr(error, "wait", None):
         headers["Retry-After"] = str(int(wait))
     if isinstance(error, exceptions.ValidationError):
+        request = context.get("request")
+        is_read = request is not None and request.method in SAFE_METHODS
         body = error_body(
             "invalid_input",
-            "The request body is not valid.",
+            "The query parameters are not valid." if is_read else "The request body is not valid.",
             "Correct the named fields.",
             problems=_problems(error.detail),
         )

@@ -72,8 +72,13 @@ BOUNDS: Mapping[str, Bound] = {
     "clause": _part("Best clause", "How well the one clause fits that fits best."),
     "passage": _part("Best example", "How much one example message is like the message."),
     "limitations": _part("Limitations", "Taken off for words of what the tool says it cannot do."),
-    "history": _part(
-        "Earlier messages", "What the messages before add to one that does not stand alone."
+    "history": Bound(
+        "Parts of a score",
+        "Earlier messages",
+        "What the messages before add to one that does not stand alone.",
+        0.0,
+        4.0,
+        0.05,
     ),
     "dense": _part("Meaning", "Share of the likeness in meaning, where vectors are installed."),
     "quality": _factor("Quality", "Lift of a tool with a full quality score."),

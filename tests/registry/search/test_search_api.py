@@ -201,3 +201,10 @@ def test_a_copy_is_told_with_what_is_found_and_one_that_is_denied_is_not(asked, 
     AgentTool.objects.create(agent=agent, tool=other, approval=Approval.DENY)
     (found,) = asked(q=need, agent=agent.slug)[1]["results"]
     assert (found["tool"]["name"], found["duplicates"]) == (name, [])
+
+
+def test_a_bad_parameter_is_told_as_one_of_the_query(asked):
+    status, body = asked(q="json", limit=0)
+    assert status == 400
+    assert body["message"] == "The query parameters are not valid."
+    assert [problem["path"] for problem in body["extra"]["problems"]] == ["$.limit"]
