@@ -23,6 +23,9 @@ MINE = "me"
 BY_QUALITY = "quality"
 MOST_FOUND = 100
 MOST_CATEGORIES = 100
+LISTED = 0.5
+"""The share of the floor from which a tool is listed: who looks may see more than a model does."""
+
 BEHIND_ALL = MOST_FOUND + 1
 """Rank of a tool whose name fits the query but that the search did not find."""
 
@@ -63,7 +66,7 @@ def tools_listed(user: User, filters: ToolFilters) -> QuerySet[Tool]:
         return tools.order_by("title", "pk")
     narrowing = Narrowing(kind=filters.kind, category=filters.category)
     hits = search(filters.q, user=user, limit=MOST_FOUND, narrowing=narrowing, fold=False).hits
-    floor = weights_now().weights.floor
+    floor = LISTED * weights_now().weights.floor
     found = [hit.tool_id for hit in hits if hit.score >= floor]
     tools, named = tools_named(tools, filters.q)
     ranks = [

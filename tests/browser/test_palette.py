@@ -34,7 +34,7 @@ def test_by_keyboard_from_anywhere(
 ) -> None:
     belongings()
     sign_in("alice")
-    opener = page.get_by_role("link", name="Search")
+    opener = page.locator("[data-palette]")
     opener.focus()
     page.keyboard.press("Control+k")
     field = page.get_by_role("combobox", name="Go to a tool")
@@ -94,14 +94,14 @@ def test_by_touch_on_a_telephone(live: Live, page: Page, sign_in: Callable[[str]
     belongings()
     sign_in("alice")
     page.set_viewport_size({"width": 375, "height": 740})
-    page.get_by_role("link", name="Search").click()
+    page.locator("[data-palette]").click()
     page.get_by_role("combobox", name="Go to a tool").fill("report")
     option = page.get_by_role("option", name="Weather report")
     expect(option).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
     page.get_by_role("button", name="Close").click()
     expect(option).to_be_hidden()
-    page.get_by_role("link", name="Search").click()
+    page.locator("[data-palette]").click()
     page.get_by_role("option", name="Weather report").click()
     expect(page.get_by_role("heading", name="Weather report", level=1)).to_be_visible()
 
@@ -117,6 +117,6 @@ def test_without_javascript_the_button_leads_to_the_catalogue(
         storage_state=page.context.storage_state(),
     ).new_page()
     plain.goto("/")
-    plain.get_by_role("link", name="Search").click()
+    plain.locator("[data-palette]").click()
     expect(plain.get_by_role("heading", name="Tools", level=1)).to_be_visible()
     plain.context.close()

@@ -64,4 +64,6 @@ CALL_LIMITS = Limits()
 SERVER_LIMITS = Limits(cpu_seconds=60)
 PYTHON_LIMITS = Limits(address_mb=1024)
 PYTHON_SERVER_LIMITS = Limits(cpu_seconds=60, address_mb=2048)
-BUILD_LIMITS = Limits(cpu_seconds=120, memory_mb=1024, open_files=4096, file_mb=256, tmp_mb=16)
+BUILD_LIMITS = Limits(
+    cpu_seconds=120, memory_mb=1024, threads=256, open_files=4096, file_mb=256, tmp_mb=16
+)

@@ -175,7 +175,7 @@ def test_of_two_who_save_at_once_one_is_told() -> None:
     def save(person: User) -> DomainError | None:
         try:
             together.wait(10)
-            weights_save(person, others(0.2 + person.pk % 7 / 100), person.username, based_on=0)
+            weights_save(person, others(0.3 + person.pk % 7 / 100), person.username, based_on=0)
         except Conflict as refused:
             return refused
         finally:
