@@ -18,7 +18,7 @@ from registry.search.kept import Kept, merit_of
 from registry.search.look import Look, Text
 from registry.search.need import Need
 from registry.search.postings import Postings
-from registry.search.ranked import Ranked, Vector
+from registry.search.ranked import Ranked, Vector, ranked
 from registry.search.ranking import Index, Ranking, read_once
 from registry.search.scored import Scored
 from registry.search.tokens import tokenize
@@ -191,7 +191,7 @@ class Engine:
 
     def ranked(self, look: Look, limit: int) -> list[Ranked]:
         """Return the first candidates in order, each with its relevance, which falls in order."""
-        return self._ranking(look.weights).ranked(look, limit)
+        return ranked(look, self._ids, limit)
 
     def features(self, text: str, ids: Sequence[str]) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""

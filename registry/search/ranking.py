@@ -20,13 +20,8 @@ from registry.search.history import reliance
 from registry.search.look import Earlier, Look, Text
 from registry.search.need import Need, Reading, read, told_before
 from registry.search.postings import Postings
-from registry.search.ranked import Ranked, Vector, parts_of, told_of
-from registry.search.relevance import (
-    LOOKED_AT,
-    everyday,
-    features,
-    relevance,
-)
+from registry.search.ranked import Vector
+from registry.search.relevance import LOOKED_AT, everyday, features, relevance
 from registry.search.scored import Scored, ScoredBefore
 from registry.search.scoring import leads, together
 from registry.search.weights import Weights
@@ -120,27 +115,6 @@ class Ranking:
             order=order,
             fits=[relevance(self.features_of(text, each, first), near) for text, each in read_with],
         )
-
-    def ranked(self, look: Look, limit: int) -> list[Ranked]:
-        """Return the best, each with its relevance, which falls in order."""
-        totals = np.array([each.total for each in look.scored])
-        lift = look.lifts[0] * look.lifts[1] * look.lifts[2]
-        own = (look.relevance * look.shares).tolist()
-        return [
-            Ranked(
-                self._ids[look.candidates[place]],
-                round(score, 4),
-                {
-                    **parts_of(
-                        look.scored[int(totals[:, place].argmax()) if len(totals) > 1 else 0], place
-                    ),
-                    "history": round(float(look.earlier.added[place]), 4),
-                    "factor": round(float(lift[place]), 4),
-                    **told_of(look.meant, place),
-                },
-            )
-            for place, score in zip(look.order[:limit], own, strict=False)
-        ]
 
     def features(self, text: str, slots: Ints) -> Floats:
         """Return what speaks for the relevance of tools to a text, a row of `COEFFICIENTS` each."""

@@ -115,10 +115,10 @@ def search(
     each. Tools in `exclude` or `at_hand`, below `floor`, broken, beyond `limit`, or requiring
     scopes that are not in `scopes` are told with the reason and `injected=False`; so are, unless
     `fold` is off, copies of what is given or works at hand, and more of one package than it may
-    have. Those that are excluded hide no copy of themselves. Tools that the
-    person may not see, or that `narrowing` leaves out, are not told at all. `weights` are tried in
-    place of those in force, `floor` in place of theirs; `explained` has each hit told in full how
-    its score came about. Raises SearchTimeout after `SEARCH_SECONDS`.
+    have. Those that are excluded hide no copy of themselves. Tools that the person may not see, or
+    that `narrowing` leaves out, are not told at all. `weights` are tried in place of those in
+    force, `floor` in place of theirs; `explained` has each hit told in full how its score came
+    about. Raises SearchTimeout after `SEARCH_SECONDS`.
     """
     started = time.perf_counter()
     deadline = Deadline()
