@@ -29,7 +29,7 @@ def linked_tools(agent: Agent, user: User, arm: Arm | None = None) -> QuerySet[T
     """
     links = AgentTool.objects.filter(agent=agent)
     if arm is None:
-        carried = Q(pk__in=links.filter(approval=Approval.ALLOW).values("tool"))
+        carried = Q(pk__in=links.exclude(approval=Approval.DENY).values("tool"))
     else:
         denied = links.filter(approval=Approval.DENY).values("tool")
         carried = Q(pk__in=ArmTool.objects.filter(arm=arm).values("tool")) & ~Q(pk__in=denied)

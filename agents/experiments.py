@@ -48,7 +48,7 @@ def present_toolset(agent: Agent) -> ToolsetPlan:
 
     A linked tool that it is not given, because it is stopped, refused or gone, is no part of it.
     """
-    allowed = AgentTool.objects.filter(agent=agent, approval=Approval.ALLOW)
+    allowed = AgentTool.objects.filter(agent=agent).exclude(approval=Approval.DENY)
     linked = list(allowed.values_list("tool_id", flat=True))
     carried = set(_usable(agent).filter(pk__in=linked).values_list("pk", flat=True))
     pins = {tool: pin for tool, pin in pins_of(agent).items() if tool in carried}

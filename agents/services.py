@@ -89,7 +89,7 @@ def tool_link(
     *,
     config: JsonObject | None = None,
     pinned_version: int | None = None,
-    approval: Approval = Approval.ALLOW,
+    approval: Approval = Approval.RULES,
 ) -> AgentTool:
     """Link a tool that the agent's owner may use, or change its link."""
     tool = tools_usable_by(agent.owner).filter(pk=tool_id).first()

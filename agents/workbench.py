@@ -85,7 +85,7 @@ class Tried:
     def agent_does_not_search(self) -> bool:
         """Tell whether the agent has its linked tools alone, whatever is found here."""
         agent = self.asked.agent
-        return agent is not None and agent.discovery_mode != DiscoveryMode.AUTO
+        return agent is not None and agent.discovery_mode == DiscoveryMode.LINKED
 
 
 def tried(user: User, asked: Asked) -> Tried:

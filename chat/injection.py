@@ -60,7 +60,7 @@ class Toolbox:
     @property
     def may_search(self) -> bool:
         """Tell whether the agent's owner lets it find tools that are not linked."""
-        return (self._arm or self._agent).discovery_mode == DiscoveryMode.AUTO
+        return (self._arm or self._agent).discovery_mode != DiscoveryMode.LINKED
 
     def schemas(self) -> list[JsonObject]:
         """Return the tools in the shape of OpenAI's chat completions, the search first."""

@@ -3,6 +3,7 @@
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
 from chat.models import Artifact, Conversation, Message, Turn
@@ -10,6 +11,23 @@ from config.lib.errors import NotFound
 
 TURNS_SHOWN = 30
 """Turns of a conversation on one page; a link leads to the earlier ones."""
+
+LONGEST_PATH = 10_000
+"""Turns of one branch that are looked at."""
+
+LARGEST_NUMBER = 2**31 - 1
+
+_PATH = """
+    WITH RECURSIVE path AS (
+        SELECT id, parent_id, number, 1 AS length FROM chat_turn WHERE id = %s
+        UNION ALL
+        SELECT earlier.id, earlier.parent_id, earlier.number, path.length + 1
+        FROM chat_turn AS earlier JOIN path ON earlier.id = path.parent_id
+        WHERE path.length < %s
+    )
+    SELECT id FROM path WHERE number < %s ORDER BY number DESC LIMIT %s
+"""
+"""A branch from its last turn back to the first."""
 
 
 def conversations_of(user: User) -> QuerySet[Conversation]:
@@ -32,15 +50,29 @@ def conversation_of(user: User, conversation_id: UUID) -> Conversation:
 
 
 def turns_of(conversation: Conversation, *, before: int | None = None) -> list[Turn]:
-    """Return up to `TURNS_SHOWN` turns with their messages, in order: the last, or those before."""
-    turns = Turn.objects.filter(conversation=conversation)
-    if before is not None:
-        turns = turns.filter(number__lt=before)
+    """Return up to `TURNS_SHOWN` turns with their messages, in order: the last, or those before.
+
+    They are those of the branch that is shown.
+    """
+    turns = path_to(conversation.head_id, before=before, most=TURNS_SHOWN)
     messages = Prefetch("messages", Message.objects.order_by("position"))
-    latest = list(turns.prefetch_related(messages).order_by("-number")[:TURNS_SHOWN])
+    latest = list(turns.prefetch_related(messages).order_by("number"))
     for turn in latest:
         turn.conversation = conversation
-    return latest[::-1]
+    return latest
+
+
+def path_to(
+    turn_id: UUID | None, *, before: int | None = None, most: int = LONGEST_PATH
+) -> QuerySet[Turn]:
+    """Return a turn and those that it follows, back to the first; at most the last `most`.
+
+    With `before`, only those with a smaller number.
+    """
+    limit = LARGEST_NUMBER if before is None else before
+    with connection.cursor() as cursor:
+        cursor.execute(_PATH, [turn_id, LONGEST_PATH, limit, most])
+        return Turn.objects.filter(pk__in=[row[0] for row in cursor.fetchall()])
 
 
 def artifact_of(user: User, artifact_id: UUID) -> Artifact:

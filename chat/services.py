@@ -150,11 +150,14 @@ def _turn_open(conversation: Conversation, agent: Agent, content: str) -> Turn:
     turn = Turn.objects.create(
         conversation=locked,
         number=last.number + 1 if last else 1,
+        parent_id=locked.head_id,
         model=agent.model or settings.OUTFITTER_MODEL,
     )
     Message.objects.create(turn=turn, position=0, role=Role.USER, content=content)
     locked.title = locked.title or _title_from(content)
-    locked.save(update_fields=["title", "updated_at"])
+    locked.head = turn
+    locked.save(update_fields=["title", "head", "updated_at"])
+    conversation.head = turn
     return turn
 
 

@@ -29,6 +29,7 @@ from chat.models.turn import OPEN, TurnStatus
 from chat.prompt import system_prompt
 from chat.recording import Recorder
 from chat.secrecy import Secrecy
+from chat.selectors import path_to
 from chat.threads import in_thread
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
@@ -202,9 +203,7 @@ def _equipped(
         arm=arm,
     )
     context = of_turn(context)
-    rows = Message.objects.filter(turn__conversation=conversation).order_by(
-        "turn__number", "position"
-    )
+    rows = Message.objects.filter(turn__in=path_to(turn.pk)).order_by("turn__number", "position")
     secrecy.look()
     toolbox = Toolbox(conversation.agent, context, secrecy, arm)
     return toolbox, history.messages_for_model(list(rows))

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
+from registry.approval import Policy, everything_allowed
 from registry.models.invocation import Caller
 from registry.results import ToolResult
 from registry.specs import ToolSpec
@@ -106,6 +107,8 @@ class CallContext:
     `given` are values that came with the call and win over stored ones; `env` answers with them
     already, and a run that goes on in another process takes them along, sealed. `artifacts` are
     those of the conversation that the call belongs to, if it belongs to one.
+    `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
+    yes to this call, or to the one around it, so that nobody is asked again.
     """
 
     user: User
@@ -113,6 +116,8 @@ class CallContext:
     scopes: frozenset[str] | None = None
     env: Env = no_env
     denied: Denied = nothing_denied
+    policy: Policy = everything_allowed
+    approved: bool = False
     presets: Presets = no_presets
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress

@@ -173,6 +173,30 @@ class ApprovalDenied(ToolError):
     default_hint = "Change the tool's approval policy on the agent's settings page."
 
 
+class InputNeeded(ToolError):
+    """The call waits for a person."""
+
+    code = "input_needed"
+    health = Fault.NONE
+    status = HTTPStatus.CONFLICT
+    phase = "approval"
+    actor = "owner"
+    default_hint = "Call it in a conversation, where a person can answer."
+
+
+class ApprovalRequired(InputNeeded):
+    """The agent's settings want a person to approve this call."""
+
+    code = "approval_required"  # `extra.reason` says which setting
+    default_hint = "Approve it in the conversation, or allow the tool in the agent's settings."
+
+
+class QuestionAsked(InputNeeded):
+    """The agent asks its user something."""
+
+    code = "question_asked"  # `extra.question`, `extra.options`
+
+
 class MissingCredential(ToolError):
     """The tool needs a credential that is not set."""
 

@@ -17,11 +17,14 @@ from config.lib.jsontext import shortened, size_of, storable
 from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health, metrics
+from registry.approval import Effect
 from registry.context import CallContext, Inner, ignore_progress
 from registry.embeds import ReadArtifact, resolve_embeds
 from registry.errors import (
     ApprovalDenied,
+    ApprovalRequired,
     ArtifactNotFound,
+    InputNeeded,
     InvalidArguments,
     MissingCredential,
     OutputRejected,
@@ -190,12 +193,21 @@ def _permitted(
         )
     if context.denied(spec.tool_id):
         raise ApprovalDenied(f"This agent is set to deny {spec.wire_name}.")
+    verdict = context.policy(spec)
+    if verdict.effect == Effect.DENY:
+        raise ApprovalDenied(verdict.reason or f"This agent is set to deny {spec.wire_name}.")
     if not isinstance(arguments, dict):
         raise InvalidArguments(
             f"The arguments of {spec.wire_name} must be a JSON object.",
             'Send an object such as {"name": "value"}.',
         )
-    return validate_arguments(spec.input_schema, {**arguments, **context.presets(spec.tool_id)})
+    checked = validate_arguments(spec.input_schema, {**arguments, **context.presets(spec.tool_id)})
+    if verdict.effect == Effect.ASK and not context.approved:
+        # behind the checks: nobody is asked about a call that could not be made
+        raise ApprovalRequired(
+            f"A person has to approve {spec.wire_name} first.", reason=verdict.reason
+        )
+    return checked
 
 
 def _may_use(context: CallContext, standing: Standing) -> bool:
@@ -368,7 +380,7 @@ def _record(
         arguments=_recorded_arguments(arguments, masker),
         output=_recorded(output),
         duration_ms=duration_ms,
-        decision=_decision(error),
+        decision=_decision(error, context),
         cost=cost,
     )
 
@@ -376,6 +388,8 @@ def _record(
 def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:
     """Say whether a failed call gets a row: every one that reached the tool, and of those that
     were refused the first of each minute, since nobody slows down who floods us."""
+    if isinstance(error, InputNeeded):
+        return False  # nothing was called yet
     phase: str = error.phase  # a stop may end a call that ran
     if not isinstance(error, _REFUSALS) or phase == "execute":
         return True
@@ -384,7 +398,7 @@ def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool
     return recorded
 
 
-def _decision(error: ToolError | None) -> Decision:
+def _decision(error: ToolError | None, context: CallContext) -> Decision:
     """Return what became of the request to call; a call that was let through may still fail."""
     match error:
         case ToolStopped():
@@ -395,4 +409,4 @@ def _decision(error: ToolError | None) -> Decision:
             return Decision.REFUSED
         case ApprovalDenied():
             return Decision.DENIED
-    return Decision.ALLOWED
+    return Decision.APPROVED if context.approved else Decision.ALLOWED

@@ -49,6 +49,7 @@ _READ = (
     "registry.view_errorusage",
     "agents.view_agent",
     "agents.view_agenttool",
+    "agents.view_approvalrule",
     "agents.view_experiment",
     "agents.view_arm",
     "agents.view_armtool",

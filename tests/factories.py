@@ -7,7 +7,7 @@ from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
 
 from agents.models import Agent, AgentTool
-from chat.models import Conversation
+from chat.models import Conversation, Turn
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import ToolKind, Visibility
@@ -159,3 +159,12 @@ def make_conversation(user: User, agent: Agent | None = None, **fields: Any) -> 
     return Conversation.objects.create(
         **{"user": user, "agent": agent or make_agent(user), **fields}
     )
+
+
+def make_turn(conversation: Conversation, **fields: Any) -> Turn:
+    """Make the next turn of a conversation, behind the one that is shown last."""
+    fields.setdefault("number", conversation.turns.count() + 1)
+    turn = Turn.objects.create(conversation=conversation, parent_id=conversation.head_id, **fields)
+    conversation.head = turn
+    Conversation.objects.filter(pk=conversation.pk).update(head=turn)
+    return turn

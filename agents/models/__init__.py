@@ -1,6 +1,7 @@
 from agents.models.agent import Agent
 from agents.models.agent_tool import AgentTool
 from agents.models.api_token import ApiToken
+from agents.models.approval_rule import ApprovalRule
 from agents.models.credential import Credential
 from agents.models.experiment import Arm, ArmTool, Experiment
 from agents.models.model_usage import ModelUsage
@@ -10,6 +11,7 @@ __all__ = [
     "Agent",
     "AgentTool",
     "ApiToken",
+    "ApprovalRule",
     "Arm",
     "ArmTool",
     "Credential",

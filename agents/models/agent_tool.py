@@ -7,7 +7,9 @@ from registry.models.audit_triggers import audited
 
 
 class Approval(models.TextChoices):
+    RULES = "rules", "As the agent's rules say"
     ALLOW = "allow", "Allow"
+    ASK = "ask", "Ask first"
     DENY = "deny", "Deny"
 
 
@@ -22,7 +24,13 @@ class AgentTool(models.Model):
     pinned_version = models.PositiveIntegerField(
         null=True, blank=True, help_text="Empty: always the current version."
     )
-    approval = models.CharField(max_length=16, choices=Approval, default=Approval.ALLOW)
+    approval = models.CharField(max_length=16, choices=Approval, default=Approval.RULES)
+    name_override = models.CharField(
+        max_length=64, blank=True, help_text="What this agent's model knows the tool as."
+    )
+    description_override = models.TextField(
+        blank=True, help_text="What this agent's model is told of the tool."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -30,6 +38,15 @@ class AgentTool(models.Model):
             models.UniqueConstraint(fields=["agent", "tool"], name="agent_tool_unique"),
             models.CheckConstraint(
                 condition=models.Q(approval__in=Approval.values), name="agent_tool_approval_known"
+            ),
+            models.UniqueConstraint(
+                fields=["agent", "name_override"],
+                name="agent_tool_name_unique",
+                condition=~models.Q(name_override=""),
+            ),
+            models.CheckConstraint(
+                condition=models.Q(name_override__regex=r"^([A-Za-z0-9_-]{1,64})?$"),
+                name="agent_tool_name_form",
             ),
         ]
 
@@ -39,7 +56,8 @@ class AgentTool(models.Model):
         ]
         triggers = audited(
             "agent_tool",
-            *("agent", "tool", "config", "pinned_version", "approval"),
+            *("agent", "tool", "config", "pinned_version", "approval", "name_override"),
+            "description_override",
             label="(SELECT slug FROM agents_agent WHERE id = item.agent_id) || ' → ' ||"
             " (SELECT wire_name FROM registry_tool WHERE id = item.tool_id)",
             subject=("'agents.agent'", "item.agent_id"),

@@ -24,6 +24,14 @@ class Conversation(models.Model):
         related_name="conversations",
         help_text="The toolset that the lot gave it, of an experiment that ran when it began.",
     )
+    head = models.ForeignKey(
+        "chat.Turn",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The last turn of the branch that is shown and gone on with.",
+    )
     title = models.CharField(max_length=120, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)

@@ -14,12 +14,33 @@ class TurnStatus(models.TextChoices):
     COMPLETED = "completed", "Completed"
     FAILED = "failed", "Failed"
     STOPPED = "stopped", "Stopped"
+    WAITING = "waiting", "Waiting for an answer"
 
 
-OPEN = (TurnStatus.QUEUED, TurnStatus.RUNNING)
+OPEN = (TurnStatus.QUEUED, TurnStatus.RUNNING, TurnStatus.WAITING)
+"""The agent is not done: it is at work, or it waits for a person."""
+
+AT_WORK = (TurnStatus.QUEUED, TurnStatus.RUNNING)
+"""A process has it, or is about to take it."""
 
 
 _COUNTED = """
+    IF NEW.finished_at IS NULL THEN
+        UPDATE agents_modelusage SET
+            turns = turns - 1,
+            completed = completed - (OLD.status = 'completed')::int,
+            failed = failed - (OLD.status = 'failed')::int,
+            stopped = stopped - (OLD.status = 'stopped')::int,
+            input_tokens = input_tokens - coalesce((OLD.usage ->> 'input_tokens')::bigint, 0),
+            output_tokens = output_tokens - coalesce((OLD.usage ->> 'output_tokens')::bigint, 0),
+            cached_tokens = cached_tokens - coalesce((OLD.usage ->> 'cached_tokens')::bigint, 0),
+            cost = coalesce(cost - OLD.cost, cost),
+            unpriced = unpriced - (OLD.cost IS NULL AND OLD.usage ? 'input_tokens')::int
+        WHERE hour = date_trunc('hour', OLD.finished_at, 'UTC') AND model = OLD.model
+            AND (agent_id IS NULL OR agent_id = (
+                SELECT agent_id FROM chat_conversation WHERE id = OLD.conversation_id));
+        RETURN NULL;
+    END IF;
     INSERT INTO agents_modelusage (hour, agent_id, model, turns, completed, failed, stopped,
         input_tokens, output_tokens, cached_tokens, cost, unpriced)
     SELECT date_trunc('hour', NEW.finished_at, 'UTC'), told.agent_id, NEW.model, 1,
@@ -46,7 +67,8 @@ _COUNTED = """
         unpriced = agents_modelusage.unpriced + excluded.unpriced;
     RETURN NULL;
 """
-"""Adds a turn that has just ended to what its agent, and all agents together, have used.
+"""Adds a turn that has just ended to what its agent, and all agents together, have used; takes it
+out again where it is taken up once more.
 
 Always in this order, the row that all share last: it is locked for a moment only.
 """
@@ -57,7 +79,17 @@ class Turn(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     conversation = models.ForeignKey(Conversation, on_delete=models.CASCADE, related_name="turns")
-    number = models.PositiveIntegerField()
+    number = models.PositiveIntegerField(
+        help_text="Counts the turns of a conversation as they come."
+    )
+    parent = models.ForeignKey(
+        "self",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="branches",
+        help_text="The turn that it follows; several that follow the same are branches.",
+    )
     status = models.CharField(max_length=16, choices=TurnStatus, default=TurnStatus.QUEUED)
     model = models.CharField(max_length=120)
     found = models.JSONField(
@@ -99,7 +131,8 @@ class Turn(models.Model):
                 name="turn_usage",
                 when=pgtrigger.After,
                 operation=pgtrigger.Update,
-                condition=pgtrigger.Q(old__finished_at=None, new__finished_at__isnull=False),
+                condition=pgtrigger.Q(old__finished_at=None, new__finished_at__isnull=False)
+                | pgtrigger.Q(old__finished_at__isnull=False, new__finished_at=None),
                 func=_COUNTED,
             ),
             pgtrigger.FSM(
@@ -112,6 +145,13 @@ class Turn(models.Model):
                     (TurnStatus.RUNNING, TurnStatus.COMPLETED),
                     (TurnStatus.RUNNING, TurnStatus.FAILED),
                     (TurnStatus.RUNNING, TurnStatus.STOPPED),
+                    # it waits for a person; once answered, any process takes it up again
+                    (TurnStatus.RUNNING, TurnStatus.WAITING),
+                    (TurnStatus.WAITING, TurnStatus.QUEUED),
+                    (TurnStatus.WAITING, TurnStatus.STOPPED),
+                    # what broke off or was stopped goes on where it was
+                    (TurnStatus.FAILED, TurnStatus.QUEUED),
+                    (TurnStatus.STOPPED, TurnStatus.QUEUED),
                 ],
             ),
         ]

@@ -144,6 +144,7 @@ def steps(sizes: Sizes) -> list[Step]:
         "arm tools": experiments,
         "conversations": max(1, sizes.turns // 3),
         "turns": sizes.turns,
+        "heads of conversations": 1,
         "model sums": 1,
         "runs": sizes.runs,
         "scores due": sizes.tools // 20,

@@ -114,15 +114,17 @@ CROSS JOIN LATERAL generate_series(1, t.version) AS number
 
 -- step: agents
 INSERT INTO agents_agent (id, slug, name, description, instructions, model, discovery_mode,
-    max_found_tools, code_execution, scopes, owner_id, visibility, created_at, updated_at)
-SELECT md5('agent' || i)::uuid, 'scale-' || i, 'Scale agent ' || i, '', '', '', 'auto', 5, false,
-    '{}', p.id, 'private', now(), now()
+    max_found_tools, schema_budget, max_steps, approval_default, fallback_models, tool_protocol,
+    code_execution, scopes, owner_id, visibility, created_at, updated_at)
+SELECT md5('agent' || i)::uuid, 'scale-' || i, 'Scale agent ' || i, '', '', '', 'auto_filter', 5,
+    8000, 8, 'allow', '{}', 'auto', false, '{}', p.id, 'private', now(), now()
 FROM generate_series(%(first)s::int, %(last)s::int) AS i JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
 
 -- step: links
-INSERT INTO agents_agenttool (agent_id, tool_id, config, pinned_version, approval, created_at)
+INSERT INTO agents_agenttool (agent_id, tool_id, config, pinned_version, approval, name_override,
+    description_override, created_at)
 SELECT md5('agent' || (1 + i %% %(agents)s))::uuid, md5('tool' || pg_temp.linked(i, %(tools)s))::uuid,
-    '{}', CASE WHEN i %% 9 = 0 THEN 1 END, 'allow', now()
+    '{}', CASE WHEN i %% 9 = 0 THEN 1 END, 'rules', '', '', now()
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 ON CONFLICT DO NOTHING
 
@@ -191,15 +193,24 @@ LEFT JOIN agents_arm arm
     ON arm.experiment_id = e.id AND arm.letter = CASE WHEN i / 10 %% 2 = 0 THEN 'A' ELSE 'B' END
 
 -- step: turns
-INSERT INTO chat_turn (id, conversation_id, number, status, model, usage, cost, created_at,
-    finished_at)
+INSERT INTO chat_turn (id, conversation_id, number, parent_id, status, model, usage, cost,
+    created_at, finished_at)
 SELECT md5('turn' || i)::uuid, md5('conversation' || (1 + (i - 1) / 3))::uuid, 1 + (i - 1) %% 3,
+    CASE WHEN (i - 1) %% 3 > 0 THEN md5('turn' || (i - 1))::uuid END,
     CASE WHEN i %% 23 = 0 THEN 'failed' ELSE 'completed' END,
     (ARRAY['demo/offline', 'large', 'small'])[1 + i %% 3],
     jsonb_build_object('input_tokens', 200 + i %% 900, 'output_tokens', 20 + i %% 200),
     (i %% 90) * .0001, now() - i * interval '1 minute' * .8,
     now() - i * interval '1 minute' * .8 + (i %% 9) * interval '1 second'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: heads of conversations
+UPDATE chat_conversation SET head_id = last.id
+FROM (
+    SELECT DISTINCT ON (conversation_id) id, conversation_id FROM chat_turn
+    ORDER BY conversation_id, number DESC
+) AS last
+WHERE %(first)s = 1 AND last.conversation_id = chat_conversation.id
 
 -- step: model sums
 INSERT INTO agents_modelusage (hour, agent_id, model, turns, completed, failed, stopped,

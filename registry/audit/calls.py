@@ -20,8 +20,8 @@ from registry.audit.paging import between
 from registry.models import Invocation, Tool
 from registry.models.invocation import Decision, Outcome
 
-DECISIONS = [(each.value, each.label) for each in Decision if each != Decision.APPROVED]
-"""What a call can be filtered by; nobody is asked for an approval yet, so no call has one."""
+DECISIONS = [(each.value, each.label) for each in Decision]
+"""What a call can be filtered by."""
 
 _NEVER = Q(pk=None)
 

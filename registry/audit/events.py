@@ -25,6 +25,7 @@ MODELS: Mapping[str, str] = {
     "registry.auditevent": "Audit events",
     "agents.agent": "Agent",
     "agents.agenttool": "Tool of an agent",
+    "agents.approvalrule": "Approval rule",
     "agents.experiment": "Experiment",
     "agents.arm": "Toolset of an experiment",
     "agents.armtool": "Tool of a toolset",

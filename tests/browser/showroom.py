@@ -29,6 +29,7 @@ from registry.services import tool_publish
 from registry.stopping import package_stop, tool_stop
 from registry.usage.rolling import usage_roll_up
 from tests import factories
+from tests.factories import make_turn
 from tests.registry.review.making import bring, tool, waiting
 from tests.registry.usage.calls import record
 
@@ -273,7 +274,7 @@ def _experiment(owner: User, agent: Agent, tools: list[Tool]) -> tuple[Experimen
             conversation = Conversation.objects.create(
                 user=owner, agent=agent, arm=arm, title="What does the night train cost?"
             )
-            turn = Turn.objects.create(
+            turn = make_turn(
                 conversation=conversation,
                 number=1,
                 model="demo/offline",

@@ -16,7 +16,7 @@ from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from tests import factories
-from tests.factories import make_person
+from tests.factories import make_person, make_turn
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -45,7 +45,7 @@ def experiment(owner: User) -> Experiment:
     for arm in made.arms.all():
         for number in range(16):
             conversation = Conversation.objects.create(user=owner, agent=agent, arm=arm)
-            turn = Turn.objects.create(
+            turn = make_turn(
                 conversation=conversation,
                 number=1,
                 model="demo/offline",

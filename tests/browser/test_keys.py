@@ -13,7 +13,7 @@ from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from registry.errors import MissingCredential
 from tests import factories
-from tests.factories import make_person
+from tests.factories import make_person, make_turn
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -25,7 +25,7 @@ def lacking(live: object) -> Conversation:
     user = make_person("admin", is_superuser=True)
     agent = factories.make_agent(user, name="Researcher", model="demo/offline")
     conversation = factories.make_conversation(user, agent, title="Search the web")
-    turn = Turn.objects.create(conversation=conversation, number=1, model="demo/offline")
+    turn = make_turn(conversation=conversation, number=1, model="demo/offline")
     error = MissingCredential(
         "exa_search needs EXA_API_KEY, which is not set.", missing=["EXA_API_KEY"]
     )

@@ -7,9 +7,10 @@ import pytest
 from django.test import Client
 
 from agents.tokens import token_create
-from chat.models import Conversation, Turn
+from chat.models import Conversation
 from chat.models.turn import TurnStatus
 from tests import factories
+from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -129,7 +130,7 @@ def test_a_bad_message_is_refused_as_json_whatever_is_accepted(
 
 
 def test_a_message_during_a_turn_is_a_conflict(alice, conversation, client_for):
-    Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    make_turn(conversation=conversation, number=1, model=MODEL)
     answer = post(client_for(alice), f"{BASE}{conversation.pk}/messages/", {"content": "Hi"})
     assert answer.status_code == 409
     assert answer.json()["code"] == "turn_open"
@@ -137,14 +138,14 @@ def test_a_message_during_a_turn_is_a_conflict(alice, conversation, client_for):
 
 
 def test_a_turn_is_stopped(alice, conversation, client_for):
-    turn = Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    turn = make_turn(conversation=conversation, number=1, model=MODEL)
     answer = post(client_for(alice), f"{BASE}{conversation.pk}/turns/{turn.pk}/stop/", {})
     assert answer.status_code == 202
     assert answer.json()["status"] == TurnStatus.STOPPED
 
 
 def test_nobody_else_reaches_a_conversation_or_its_turns(charlie, conversation, client_for):
-    turn = Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    turn = make_turn(conversation=conversation, number=1, model=MODEL)
     client = client_for(charlie)
     address = f"{BASE}{conversation.pk}/"
     assert client.get(BASE).json()["results"] == []

@@ -10,7 +10,7 @@ from django.urls import reverse
 from agents.tokens import token_create
 from chat.artifacts import LARGEST_TOTAL, ArtifactRejected, ConversationArtifacts
 from chat.means import of_turn
-from chat.models import Artifact, Message, Turn, TurnEvent
+from chat.models import Artifact, Message, TurnEvent
 from chat.models.artifact import LARGEST
 from config.lib.jsontext import size_of
 from registry.context import CallContext
@@ -22,6 +22,7 @@ from registry.models.invocation import Caller, Invocation
 from registry.results import Failed, Succeeded
 from registry.services import tool_publish
 from tests import factories
+from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -178,7 +179,7 @@ def test_a_sequence_that_a_conversation_started_reads_its_artifacts(
     conversation, alice, tool, received
 ):
     ConversationArtifacts(conversation.pk).save("notes.txt", b"one", "text/plain")
-    turn = Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    turn = make_turn(conversation=conversation, number=1, model=MODEL)
     context = of_turn(CallContext(user=alice, caller=Caller.SEQUENCE, turn_id=turn.pk))
     result = invoke(load_spec(tool), {"text": "«artifact_content:notes.txt»"}, context)
     assert isinstance(result, Succeeded)

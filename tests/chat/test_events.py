@@ -13,13 +13,14 @@ from chat.streams import html_stream, json_stream, sse
 from chat.threads import in_thread
 from chat.turns import turn_finish
 from tests import factories
+from tests.factories import make_turn
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
 @pytest.fixture
 def turn(alice) -> Turn:
-    return Turn.objects.create(
+    return make_turn(
         conversation=factories.make_conversation(alice),
         number=1,
         model="demo/offline",

@@ -12,7 +12,7 @@ from agents.models import Experiment
 from chat.experiments import results_of, rows_of
 from chat.models import Conversation, Message, Turn
 from chat.models.turn import TurnStatus
-from tests.factories import make_agent, make_tool
+from tests.factories import make_agent, make_tool, make_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -46,7 +46,7 @@ def talk(
     conversation = Conversation.objects.create(
         user=experiment.agent.owner, agent=experiment.agent, arm=arm
     )
-    turn = Turn.objects.create(
+    turn = make_turn(
         conversation=conversation,
         number=1,
         model="demo/offline",
@@ -86,7 +86,7 @@ def test_a_turn_that_failed_or_was_stopped_makes_the_conversation_one_that_did_n
 
 
 def another_turn(conversation, **fields):
-    turn = Turn.objects.create(
+    turn = make_turn(
         conversation=conversation,
         number=2,
         **{"model": "m", "status": TurnStatus.COMPLETED, **fields},
@@ -130,9 +130,7 @@ def test_what_was_said_after_the_end_is_not_counted(experiment):
     Experiment.objects.filter(pk=experiment.pk).update(
         state="ended", ended_at=timezone.now() + timedelta(seconds=1)
     )
-    later = Turn.objects.create(
-        conversation=conversation, number=2, model="m", status=TurnStatus.FAILED
-    )
+    later = make_turn(conversation=conversation, number=2, model="m", status=TurnStatus.FAILED)
     Turn.objects.filter(pk=later.pk).update(
         created_at=timezone.now() + timedelta(hours=1), finished_at=timezone.now()
     )

@@ -5,11 +5,11 @@ from django.urls import reverse
 
 from agents.models import SearchCase
 from agents.services import credential_set
-from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.parts import Found, TurnView, view_of
 from tests import factories
+from tests.factories import make_turn
 
 pytestmark = pytest.mark.django_db
 
@@ -20,7 +20,7 @@ def agent(alice):
 
 
 def said(conversation, number, text, **found):
-    turn = Turn.objects.create(
+    turn = make_turn(
         conversation=conversation,
         number=number,
         model="demo/offline",

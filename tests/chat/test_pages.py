@@ -9,6 +9,7 @@ from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from tests import factories
+from tests.factories import make_turn
 
 HTMX = {"HX-Request": "true"}
 
@@ -22,7 +23,7 @@ def conversation(alice) -> Conversation:
 @pytest.fixture
 def turn(conversation) -> Turn:
     """A turn that is over, with a call that succeeded, one that failed, and an answer."""
-    turn = Turn.objects.create(
+    turn = make_turn(
         conversation=conversation,
         number=1,
         model="demo/offline",
@@ -119,7 +120,7 @@ def test_a_demo_model_is_named_plainly_with_the_way_to_a_real_one(alice, convers
 def test_a_running_turn_is_followed_and_can_be_stopped(alice, conversation, client_for):
     from django.utils import timezone
 
-    turn = Turn.objects.create(
+    turn = make_turn(
         conversation=conversation,
         number=1,
         model="demo/offline",
@@ -212,7 +213,7 @@ def test_a_message_that_cannot_be_sent_is_refused_beside_its_field(
 
 
 def test_a_second_message_is_refused_while_the_agent_answers(alice, conversation, client_for):
-    Turn.objects.create(conversation=conversation, number=1, model="demo/offline")
+    make_turn(conversation=conversation, number=1, model="demo/offline")
     page = client_for(alice).post(
         reverse("chat:message_send", args=[conversation.pk]), {"content": "Too soon"}
     )
@@ -253,7 +254,7 @@ def test_htmx_gets_the_turn_and_a_composer_that_can_stop_it(alice, client_for):
 
 
 def test_a_queued_turn_that_is_stopped_is_over_at_once(alice, conversation, client_for):
-    turn = Turn.objects.create(conversation=conversation, number=1, model="demo/offline")
+    turn = make_turn(conversation=conversation, number=1, model="demo/offline")
     answer = client_for(alice).post(reverse("chat:turn_stop", args=[conversation.pk, turn.pk]))
     assert answer.status_code == 302
     turn.refresh_from_db()
@@ -311,7 +312,7 @@ def test_a_long_conversation_costs_the_same_and_leads_to_what_was_earlier(
     alice, conversation, client_for, django_assert_max_num_queries
 ):
     for number in range(1, 36):
-        turn = Turn.objects.create(
+        turn = make_turn(
             conversation=conversation, number=number, model="m", status=TurnStatus.COMPLETED
         )
         turn.messages.create(position=0, role=Role.USER, content=f"Question {number}.")

@@ -14,6 +14,7 @@ from chat.turns import turns_close_stale
 from registry.models import Invocation
 from tests import factories
 from tests.chat.conftest import finished
+from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call, Reply
 from tests.live import eventually
 
@@ -156,7 +157,7 @@ def test_a_message_is_refused_while_the_agent_answers(conversation, model):
 
 
 def test_a_turn_whose_process_is_gone_is_closed_and_the_talk_goes_on(conversation, model, say):
-    lost = Turn.objects.create(
+    lost = make_turn(
         conversation=conversation,
         number=1,
         model=MODEL,
@@ -172,7 +173,7 @@ def test_a_turn_whose_process_is_gone_is_closed_and_the_talk_goes_on(conversatio
 
 
 def test_a_turn_that_lives_is_not_closed(conversation):
-    living = Turn.objects.create(
+    living = make_turn(
         conversation=conversation,
         number=1,
         model=MODEL,
@@ -185,9 +186,7 @@ def test_a_turn_that_lives_is_not_closed(conversation):
 
 
 def test_a_call_that_was_cut_off_has_an_answer_in_the_history(conversation, model, say):
-    lost = Turn.objects.create(
-        conversation=conversation, number=1, model=MODEL, status=TurnStatus.RUNNING
-    )
+    lost = make_turn(conversation=conversation, number=1, model=MODEL, status=TurnStatus.RUNNING)
     lost.messages.create(position=0, role=Role.USER, content="Go")
     call = {"id": "cut", "name": "calculator", "arguments": "{}"}
     lost.messages.create(position=1, role=Role.ASSISTANT, tool_calls=[call])

@@ -26,6 +26,7 @@ from registry.context import CallContext, no_env
 from registry.executors.base import Output
 from registry.models.invocation import Caller
 from tests import factories
+from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -168,7 +169,7 @@ def test_a_value_changed_in_the_middle_of_a_turn_counts_at_the_very_next_call(
 
 
 def test_the_calls_of_a_sequence_have_the_conversations_values_by_reference(conversation):
-    turn = Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    turn = make_turn(conversation=conversation, number=1, model=MODEL)
     context = CallContext(
         user=conversation.user, caller=Caller.SEQUENCE, turn_id=turn.pk, env=no_env
     )
@@ -280,7 +281,7 @@ def test_nobody_else_sets_the_value_of_a_turn_or_tries_it_again(lacking, charlie
 
 def test_a_person_who_does_not_own_the_agent_is_not_offered_its_place(alice, bob, client_for):
     conversation = factories.make_conversation(bob, factories.make_agent(alice))
-    turn = Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    turn = make_turn(conversation=conversation, number=1, model=MODEL)
     url = f"/chat/turns/{turn.pk}/values/?name=EXA_API_KEY"
     assert "The agent" not in client_for(bob).get(url).text
     refused = client_for(bob).post(url, {"EXA_API_KEY": VALUE, "keep": "agent"})
@@ -316,7 +317,7 @@ def test_without_a_script_the_panel_leads_back_to_the_conversation(conversation,
 def test_sending_a_message_while_an_answer_is_under_way_sets_no_variable(conversation, model):
     from chat.errors import TurnOpen
 
-    Turn.objects.create(conversation=conversation, number=1, model=MODEL)
+    make_turn(conversation=conversation, number=1, model=MODEL)
     with pytest.raises(TurnOpen):
         message_send(conversation, content="Hi", env={"KEY": VALUE})
     assert not ConversationSecret.objects.exists()

@@ -35,7 +35,7 @@ def test_without_a_sandbox_everything_else_is_made_and_the_failure_is_told(gover
     job = ImportJob.objects.get()
     assert (job.status, job.requested_by) == (JobStatus.FAILED, governor)
     agent = Agent.objects.get(slug="demo")
-    assert (agent.owner, agent.discovery_mode, agent.model) == (governor, "auto", "")
+    assert (agent.owner, agent.discovery_mode, agent.model) == (governor, "auto_filter", "")
     linked = AgentTool.objects.filter(agent=agent).values_list("tool__wire_name", flat=True)
     assert {"current_time", "calculator"} <= set(linked)
 

@@ -27,6 +27,7 @@ from registry.review.staging import package_announce
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from tests import factories
+from tests.factories import make_turn
 
 GARBAGE = {
     "empty": "",
@@ -158,7 +159,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
     agent = factories.make_agent(owner, calculator, sequence, model="demo/offline")
     conversation = factories.make_conversation(owner, agent)
     now = timezone.now()
-    turn = Turn.objects.create(conversation=conversation, number=1, status=TurnStatus.QUEUED)
+    turn = make_turn(conversation=conversation, number=1, status=TurnStatus.QUEUED)
     Turn.objects.filter(pk=turn.pk).update(status=TurnStatus.STOPPED, finished_at=now)
     package = factories.make_package(added_by=owner, review_status=ReviewStatus.CANDIDATE)
     run = Run.objects.create(

@@ -11,11 +11,12 @@ from django.utils import timezone
 
 from agents.models import AgentTool, ApiToken
 from agents.tokens import token_create
-from chat.models import Turn
+from chat.models import Conversation, Turn
 from registry.models import ImportJob, Tool
 from sequences.models import Run
 from sequences.services import sequence_delete
 from tests import factories
+from tests.factories import make_turn
 from tests.flows.hostility import belongings_of, checked, hostile_client, refusal_of
 
 JSON = "application/json"
@@ -171,9 +172,8 @@ def test_a_message_that_is_too_long_is_refused_and_the_longest_is_kept_whole(
 def test_a_second_message_while_the_agent_answers_is_refused(
     client: Client, hers: dict[str, Any]
 ) -> None:
-    Turn.objects.create(
-        conversation_id=hers["conversation_id"], number=2, heartbeat_at=timezone.now()
-    )
+    conversation = Conversation.objects.get(pk=hers["conversation_id"])
+    make_turn(conversation, number=2, heartbeat_at=timezone.now())
     told = refusal_of(
         post(client, f"/conversations/{hers['conversation_id']}/messages/", {"content": "more"})
     )

@@ -15,7 +15,16 @@ from agents.experiments import (
     experiment_delete,
     present_toolset,
 )
-from agents.models import Agent, AgentTool, ApiToken, Arm, ArmTool, Credential, Experiment
+from agents.models import (
+    Agent,
+    AgentTool,
+    ApiToken,
+    ApprovalRule,
+    Arm,
+    ArmTool,
+    Credential,
+    Experiment,
+)
 from agents.services import credential_set
 from agents.tokens import token_create
 from config.celery import app
@@ -48,6 +57,7 @@ UNGOVERNED = {
     ToolVersion: {"id", "snapshot", "created_at"},
     Proposal: {"id", "opened_at"},
     RetentionPolicy: {"last_run_at", "last_deleted"},
+    ApprovalRule: {"id", "created_at"},
     SearchWeights: {"created_at"},
     SyncFeed: {
         *("id", "asked", "checkpoint", "next_at", "leased_until", "last_at", "last_error"),
@@ -193,7 +203,7 @@ def test_a_tool_of_an_agent_stands_in_the_history_of_the_agent(alice: User) -> N
     AgentTool.objects.filter(agent=agent).update(approval="deny")
     event = AuditEvent.objects.filter(subject_id=str(agent.pk)).latest("id")
     assert event.object_label == "helper → helpful"
-    assert (event.before, event.after) == ({"approval": "allow"}, {"approval": "deny"})
+    assert (event.before, event.after) == ({"approval": "rules"}, {"approval": "deny"})
 
 
 def test_secrets_never_reach_the_audit(alice: User) -> None:
