@@ -3,10 +3,14 @@
 from typing import Any
 
 from django.urls import reverse
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from chat.api.request_serializers import InputRequestSerializer
 from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
 from chat.models.message import Role
+from chat.models.turn import TurnStatus
+from chat.waiting import open_requests
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
 
@@ -36,11 +40,15 @@ class MessageSerializer(serializers.ModelSerializer[Message]):
 
 
 class TurnSerializer(serializers.ModelSerializer[Turn]):
-    """A turn with its messages; `answer` is what the agent said last."""
+    """A turn with its messages; `answer` is what the agent said last.
+
+    `requests` are what it waits for, while it does.
+    """
 
     conversation = serializers.UUIDField(source="conversation_id", read_only=True)
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
+    requests = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
 
@@ -53,6 +61,7 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
             "status",
             "model",
             "answer",
+            "requests",
             "found",
             "usage",
             "error",
@@ -65,6 +74,12 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
         """Return the last words of the agent, or nothing while there are none."""
         said = [m.content for m in turn.messages.all() if m.role == Role.ASSISTANT]
         return said[-1] if said else ""
+
+    @extend_schema_field(InputRequestSerializer(many=True))
+    def get_requests(self, turn: Turn) -> list[Any]:
+        """Return what a waiting turn asks of the person; of any other turn nothing."""
+        rows = open_requests(turn.pk) if turn.status == TurnStatus.WAITING else []
+        return list(InputRequestSerializer(rows, many=True).data)
 
 
 class ConversationDetailSerializer(ConversationSerializer):

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import experiments, views
+from chat.api import experiments, requests, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -23,6 +23,15 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/stop/",
         views.TurnStopView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/continue/",
+        requests.TurnContinueView.as_view(),
+    ),
+    path("conversations/<uuid:conversation_id>/requests/", requests.RequestsView.as_view()),
+    path(
+        "conversations/<uuid:conversation_id>/requests/<uuid:request_id>/",
+        requests.RequestView.as_view(),
     ),
     path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
     path(
