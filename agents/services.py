@@ -15,6 +15,7 @@ from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
 from agents.models.agent_tool import Approval
 from agents.models.experiment import FIXED_TOOLS
+from agents.offering import agent_withdraw, offer_follow
 from config.lib.errors import InvalidInput, NotAllowed, NotFound
 from config.lib.jsontext import storable
 from config.lib.sealing import seal
@@ -74,11 +75,13 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
             ],
         ) from None
     agent.save()
+    offer_follow(agent)
     return agent
 
 
 def agent_delete(agent: Agent) -> None:
     """Delete an agent with its links, experiments and conversations."""
+    agent_withdraw(agent)
     with pgtrigger.ignore(FIXED_TOOLS):
         agent.delete()
 
@@ -147,6 +150,7 @@ def scopes_grant(agent: Agent, tool_id: UUID) -> list[str]:
     granted = found.missing_scopes
     locked.scopes = agent.scopes = sorted({*locked.scopes, *granted})
     locked.save(update_fields=["scopes", "updated_at"])
+    offer_follow(locked)
     return granted
 
 

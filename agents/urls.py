@@ -19,6 +19,7 @@ urlpatterns = [
     path("<slug:slug>/usage/", usage.agent_usage, name="agent_usage"),
     path("<slug:slug>/edit/", agents.agent_edit, name="agent_edit"),
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
+    path("<slug:slug>/offer/", agents.agent_offer, name="agent_offer"),
     path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
     path("<slug:slug>/experiments/", experiments.experiment_list, name="experiment_list"),

@@ -231,6 +231,7 @@ TOOL_EXECUTORS = {
     "python": "registry.executors.python.PythonExecutor",
     "sequence": "sequences.executor.SequenceExecutor",
     "code": "registry.executors.code.CodeExecutor",
+    "agent": "chat.delegation.AgentExecutor",
 }
 """Kind of tool → dotted path of the class that runs it, so that `registry` imports no other app."""
 

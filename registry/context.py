@@ -108,7 +108,8 @@ class CallContext:
     already, and a run that goes on in another process takes them along, sealed. `artifacts` are
     those of the conversation that the call belongs to, if it belongs to one.
     `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
-    yes to this call, or to the one around it, so that nobody is asked again.
+    yes to this call, or to the one around it, so that nobody is asked again. `call_id` is the
+    model's own name of the call, in the turn `turn_id`.
     """
 
     user: User
@@ -118,6 +119,7 @@ class CallContext:
     denied: Denied = nothing_denied
     policy: Policy = everything_allowed
     approved: bool = False
+    call_id: str = ""
     presets: Presets = no_presets
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress

@@ -197,6 +197,13 @@ class QuestionAsked(InputNeeded):
     code = "question_asked"  # `extra.question`, `extra.options`
 
 
+class AgentWaits(InputNeeded):
+    """The agent that was asked waits for a person itself."""
+
+    code = "agent_waits"  # `extra.conversation`, `extra.turn`, `extra.agent`
+    default_hint = "Answer it in its own conversation, then ask again."
+
+
 class MissingCredential(ToolError):
     """The tool needs a credential that is not set."""
 

@@ -6,6 +6,7 @@ from agents.models import Agent, AgentTool
 from agents.models.agent import AgentVisibility, DiscoveryMode
 from agents.models.agent_tool import Approval
 from registry.api.usage import CallSumsSerializer, UsageToldSerializer
+from registry.models import Tool
 
 
 class AgentSerializer(serializers.ModelSerializer[Agent]):
@@ -72,6 +73,17 @@ class LinkSerializer(serializers.ModelSerializer[AgentTool]):
     class Meta:
         model = AgentTool
         fields = ("toolId", "name", "title", "kind", "config", "version", "liveVersion", "approval")
+
+
+class OfferSerializer(serializers.ModelSerializer[Tool]):
+    """The tool by which an agent is asked."""
+
+    tool = serializers.UUIDField(source="id", read_only=True)
+    name = serializers.CharField(source="wire_name", read_only=True)
+
+    class Meta:
+        model = Tool
+        fields = ("tool", "name")
 
 
 class LinkWriteSerializer(serializers.Serializer[AgentTool]):

@@ -9,5 +9,6 @@ urlpatterns = [
     path("agents/<slug:slug>/search-cases/", search.SearchCaseListView.as_view()),
     path("agents/<slug:slug>/search-cases/<uuid:case_id>/", search.SearchCaseView.as_view()),
     path("agents/<slug:slug>/search-evaluations/", search.SearchEvaluationListView.as_view()),
+    path("agents/<slug:slug>/offer/", views.AgentOfferView.as_view()),
     path("agents/<slug:slug>/usage/", views.AgentUsageView.as_view()),
 ]

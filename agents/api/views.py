@@ -8,7 +8,7 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from agents import selectors, services, usage
+from agents import offering, selectors, services, usage
 from agents.api import serializers as shapes
 from config.lib.api import CursorPages
 from config.lib.errors import InvalidInput
@@ -107,6 +107,24 @@ class AgentToolsView(APIView):
         body.is_valid(raise_exception=True)
         agent = selectors.agent_owned_by(request.user, slug)
         services.tool_unlink(agent, body.validated_data["toolId"])
+        return Response(status=status.HTTP_204_NO_CONTENT)
+
+
+class AgentOfferView(APIView):
+    """The tool by which other agents may ask an agent."""
+
+    required_scopes = AGENTS
+
+    @extend_schema(request=None, responses={201: shapes.OfferSerializer})
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
+        """Offer an agent of your own as a tool, or bring that tool up to date."""
+        tool = offering.agent_offer(selectors.agent_owned_by(request.user, slug))
+        return Response(shapes.OfferSerializer(tool).data, status=status.HTTP_201_CREATED)
+
+    @extend_schema(responses={204: None})
+    def delete(self, request: SignedInApiRequest, slug: str) -> Response:
+        """Offer it no more."""
+        offering.agent_withdraw(selectors.agent_owned_by(request.user, slug))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 

@@ -100,6 +100,14 @@ class Agent(models.Model):
     tools = models.ManyToManyField(
         "registry.Tool", through="agents.AgentTool", related_name="+", blank=True
     )
+    offered_as = models.OneToOneField(
+        "registry.Tool",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The tool by which other agents may ask it.",
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
@@ -139,6 +147,7 @@ class Agent(models.Model):
             *("slug", "name", "description", "instructions", "model", "discovery_mode"),
             *("schema_budget", "max_steps", "approval_default", "fallback_models", "tool_protocol"),
             *("max_found_tools", "code_execution", "scopes", "owner", "team", "visibility"),
+            "offered_as",
             label="item.slug",
         )
 

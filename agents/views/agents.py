@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from agents import selectors, services
+from agents import offering, selectors, services
 from agents.choosing import is_search, search_of
 from agents.forms import AgentForm, ids_of
 from agents.models import Agent
@@ -100,6 +100,20 @@ def agent_tools(request: SignedInRequest, slug: str) -> HttpResponse:
     return render_page(
         request, "agents/tools.html", _detail(request, agent), fragment="agents/_tools.html"
     )
+
+
+@login_required
+@require_POST
+def agent_offer(request: SignedInRequest, slug: str) -> HttpResponse:
+    """Offer an agent to others as a tool, or take the offer back."""
+    agent = selectors.agent_owned_by(request.user, slug)
+    if request.POST.get("offer") == "no":
+        offering.agent_withdraw(agent)
+        messages.success(request, f"{agent.name} is offered no more.")
+    else:
+        tool = offering.agent_offer(agent)
+        messages.success(request, f"Other agents can ask {agent.name} by {tool.wire_name}.")
+    return redirect("agents:agent_detail", slug)
 
 
 @login_required

@@ -33,10 +33,31 @@ class Conversation(models.Model):
         help_text="The last turn of the branch that is shown and gone on with.",
     )
     title = models.CharField(max_length=120, blank=True)
+    asked_in = models.ForeignKey(
+        "chat.Turn",
+        null=True,
+        blank=True,
+        on_delete=models.CASCADE,
+        related_name="delegated",
+        help_text="The turn of another agent that asked this one; empty where a person did.",
+    )
+    asked_call = models.CharField(
+        max_length=100, blank=True, help_text="The tool call of that turn."
+    )
+    depth = models.PositiveSmallIntegerField(
+        default=0, help_text="How many agents stand between it and a person."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
 
     class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["asked_in", "asked_call"],
+                name="conversation_once_per_call",
+                condition=~models.Q(asked_call=""),
+            )
+        ]
         indexes = [
             models.Index(fields=["-updated_at"], name="conversation_time"),
             models.Index(fields=["user", "-updated_at"], name="conversation_user_time"),

@@ -12,6 +12,7 @@ class InputKind(models.TextChoices):
     APPROVAL = "approval", "Approval"
     CREDENTIAL = "credential", "Credential"
     QUESTION = "question", "Question"
+    AGENT = "agent", "Answer to another agent"
 
 
 class InputRequest(models.Model):
@@ -20,7 +21,8 @@ class InputRequest(models.Model):
     `call_id` is the tool call that waits; of a call that a program makes, `inner_call` is which of
     the program's calls with the same tool and arguments it is, as `ProgramCall.key` has it.
     `asked`: `{arguments, reason}` of an approval, `{names}` of a credential,
-    `{question, options}` of a question. `answer`: `{decision: "approve"|"deny", arguments?, note?,
+    `{question, options}` of a question, `{agent, conversation, turn}` of an agent that was asked
+    and itself waits. `answer`: `{decision: "approve"|"deny", arguments?, note?,
     remember?}`, `{decision: "set"|"skip"}`, `{decision: "answer"|"skip", text?}`. A secret is in
     neither: it goes to the credential store.
     """

@@ -56,9 +56,10 @@ class ToolKind(models.TextChoices):
     MCP = "mcp", "MCP server"
     CODE = "code", "Code"
     SEQUENCE = "sequence", "Sequence"
+    AGENT = "agent", "Agent"
 
 
-DEFINED = (ToolKind.SEQUENCE, ToolKind.API)
+DEFINED = (ToolKind.SEQUENCE, ToolKind.API, ToolKind.AGENT)
 """Kinds that are made of a definition; the others are code of a package."""
 
 
@@ -224,7 +225,7 @@ class Tool(Fares, Stoppable):
                 condition=models.Q(kind__in=ToolKind.values), name="tool_kind_known"
             ),
             models.CheckConstraint(
-                condition=models.Q(kind=ToolKind.SEQUENCE, package=None)
+                condition=models.Q(kind__in=(ToolKind.SEQUENCE, ToolKind.AGENT), package=None)
                 | models.Q(kind=ToolKind.API)
                 | (~models.Q(kind__in=DEFINED) & models.Q(package__isnull=False)),
                 name="tool_package_by_kind",
