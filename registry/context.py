@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from config.lib.types import JsonObject
 from registry.approval import Policy, everything_allowed
 from registry.models.invocation import Caller
+from registry.replay import Replay
 from registry.results import ToolResult
 from registry.specs import ToolSpec
 
@@ -108,7 +109,8 @@ class CallContext:
     already, and a run that goes on in another process takes them along, sealed. `artifacts` are
     those of the conversation that the call belongs to, if it belongs to one.
     `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
-    yes to this call, or to the one around it, so that nobody is asked again.
+    yes to this call, or to the one around it, so that nobody is asked again. With a `replay`, a
+    program may wait for a person, and is run again from what was kept of it.
     """
 
     user: User
@@ -118,6 +120,7 @@ class CallContext:
     denied: Denied = nothing_denied
     policy: Policy = everything_allowed
     approved: bool = False
+    replay: Replay | None = None
     presets: Presets = no_presets
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
