@@ -56,6 +56,10 @@ def keep(turn_id: UUID, call_id: str, result: ToolResult) -> tuple[PendingCall, 
         )
         for call in pause.calls
     ]
+    # of another run of the same call, which ended, nothing counts any more
+    kept = ProgramCall.objects.filter(**place)
+    if kept.filter(key=START).exclude(outcome=start).exists():
+        kept.delete()
     # what an earlier pause kept is kept already
     ProgramCall.objects.bulk_create(rows, ignore_conflicts=True)
     return pause.pending

@@ -30,8 +30,19 @@ Presets = Callable[[UUID], JsonObject]
 Tools = Callable[[], Mapping[str, ToolSpec]]
 """Returns, by wire name, the tools that a program may call now."""
 
-Inner = Callable[[ToolSpec, JsonObject, threading.Event], ToolResult]
-"""Calls a tool for a program, `(spec, arguments, cancel)`, with the rights of this call."""
+
+class Inner(Protocol):
+    """Calls a tool for a program, with the rights of the program's own call."""
+
+    def __call__(
+        self,
+        spec: ToolSpec,
+        arguments: JsonObject,
+        cancel: threading.Event,
+        *,
+        approved: bool = False,
+    ) -> ToolResult:
+        """Call it; `approved` says that a person said yes to this very call."""
 
 
 class Artifacts(Protocol):
