@@ -166,3 +166,16 @@ class ModelRefusedRequest(ModelError):
 
     code = "model_refused_request"
     default_hint = "Choose another model for the agent, or unlink the tool that is named."
+
+
+class NothingToPromote(Conflict):
+    """No call of a tool succeeded here, so there is nothing to make a sequence of."""
+
+    code = "nothing_to_promote"
+    default_hint = "Choose a turn in which the agent called tools."
+
+
+class NotPromotable(Conflict):
+    """The calls cannot be made into a sequence; the message says why."""
+
+    code = "not_promotable"

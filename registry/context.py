@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from config.lib.types import JsonObject
 from registry.approval import Policy, everything_allowed
 from registry.models.invocation import Caller
+from registry.replay import Replay
 from registry.results import ToolResult
 from registry.specs import ToolSpec
 
@@ -29,8 +30,19 @@ Presets = Callable[[UUID], JsonObject]
 Tools = Callable[[], Mapping[str, ToolSpec]]
 """Returns, by wire name, the tools that a program may call now."""
 
-Inner = Callable[[ToolSpec, JsonObject, threading.Event], ToolResult]
-"""Calls a tool for a program, `(spec, arguments, cancel)`, with the rights of this call."""
+
+class Inner(Protocol):
+    """Calls a tool for a program, with the rights of the program's own call."""
+
+    def __call__(
+        self,
+        spec: ToolSpec,
+        arguments: JsonObject,
+        cancel: threading.Event,
+        *,
+        approved: bool = False,
+    ) -> ToolResult:
+        """Call it; `approved` says that a person said yes to this very call."""
 
 
 class Artifacts(Protocol):
@@ -109,7 +121,8 @@ class CallContext:
     those of the conversation that the call belongs to, if it belongs to one.
     `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
     yes to this call, or to the one around it, so that nobody is asked again. `call_id` is the
-    model's own name of the call, in the turn `turn_id`.
+    model's own name of the call, in the turn `turn_id`. With a `replay`, a program may wait for a
+    person, and is run again from what was kept of it.
     """
 
     user: User
@@ -120,6 +133,7 @@ class CallContext:
     policy: Policy = everything_allowed
     approved: bool = False
     call_id: str = ""
+    replay: Replay | None = None
     presets: Presets = no_presets
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress

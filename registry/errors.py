@@ -204,6 +204,12 @@ class AgentWaits(InputNeeded):
     default_hint = "Answer it in its own conversation, then ask again."
 
 
+class ProgramPaused(InputNeeded):
+    """Calls of a program wait for a person; `registry.replay` has what is kept of it."""
+
+    code = "program_paused"
+
+
 class MissingCredential(ToolError):
     """The tool needs a credential that is not set."""
 
@@ -279,6 +285,18 @@ class CodeFailed(ToolError):
     health = Fault.NONE
     actor = "model"
     default_hint = "Read the message and its line numbers, correct the code and run it again."
+
+
+class ReplayDiverged(ToolError):
+    """A program that had been paused did something else when it was run again."""
+
+    code = "replay_diverged"
+    health = Fault.NONE
+    actor = "model"
+    default_hint = (
+        "Nothing that it had called was called again. Let the program do the same in every run: "
+        "let it depend on nothing but its arguments, its calls, its clock and `random`."
+    )
 
 
 class ToolCrashed(ToolError):

@@ -84,7 +84,7 @@ def _invoked(
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
-    invocation_id = uuid4()
+    invocation_id = _id_of(spec, context)
     standing = standing_of(spec.tool_id)
     cost: Decimal | None = None
     try:
@@ -268,6 +268,13 @@ def _reader(context: CallContext) -> ReadArtifact:
     return read
 
 
+def _id_of(spec: ToolSpec, context: CallContext) -> UUID:
+    """Return the id of a call: that of a program is the same however often it is paused."""
+    if spec.kind == ToolKind.CODE and context.replay is not None:
+        return context.replay.invocation_id
+    return uuid4()
+
+
 def _narrowed(
     spec: ToolSpec,
     context: CallContext,
@@ -281,7 +288,12 @@ def _narrowed(
         context.progress(masker.value(storable(note)))
 
     hosts = tuple(standing.allowed_hosts or ()) if standing else ()
-    context = context.derive(allowed_hosts=hosts, progress=progress if masker else context.progress)
+    context = context.derive(
+        allowed_hosts=hosts,
+        progress=progress if masker else context.progress,
+        # a program that something else runs is never paused
+        replay=context.replay if spec.kind == ToolKind.CODE else None,
+    )
     return context if spec.kind in COMPOSITE else context.derive(env=_only(env), given={})
 
 
@@ -296,9 +308,12 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
         lent.update(values.values())
         return values
 
-    def call(spec: ToolSpec, arguments: JsonObject, cancel: Event) -> ToolResult:
+    def call(
+        spec: ToolSpec, arguments: JsonObject, cancel: Event, *, approved: bool = False
+    ) -> ToolResult:
         inside = context.derive(
             caller=Caller.CODE,
+            approved=context.approved or approved,
             env=env,
             parent_id=parent_id,
             depth=context.depth + 1,

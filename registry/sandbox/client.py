@@ -27,6 +27,7 @@ from registry.sandbox.contract import (
     Advisories,
     Advisory,
     Artifact,
+    Begin,
     CallOutput,
     Cancel,
     CodeOutput,
@@ -42,10 +43,11 @@ from registry.sandbox.contract import (
     RegistryPage,
     RegistryVersion,
     Sandbox,
+    Take,
     ToolDescription,
     UnavailableTool,
 )
-from registry.sandbox.inner_calls import InnerCalls, Wire, line
+from registry.sandbox.inner_calls import InnerCalls, Wire, line, taking
 from registry.sandbox.paths import service_uids, short_address, socket_path
 
 __all__ = ["Artifact", "CallOutput", "Description", "LocalSandbox", "ToolDescription", "sandbox"]
@@ -54,6 +56,7 @@ REQUEST_ID = 1
 CHUNK_BYTES = 65_536
 CANCEL_POLL_SECONDS = 0.05
 MAX_REQUEST_BYTES = 4 << 20
+NOTHING_OFFERED = taking({})
 
 # The service has limits of its own for each step; these are for a service that hangs.
 STATUS_SECONDS = 5
@@ -177,6 +180,8 @@ class LocalSandbox:
         call_seconds: float = 20,
         cancel: Cancel | None = None,
         on_print: PrintSink | None = None,
+        take: Take | None = None,
+        begin: Begin | None = None,
     ) -> CodeOutput:
         """Run a program; see `Sandbox.execute`."""
         printed: list[str] = []
@@ -186,15 +191,22 @@ class LocalSandbox:
             if on_print is not None:
                 on_print(text)
 
-        params = {
+        params: JsonObject = {
             "code": code,
             "tools": list(tools),
             "timeout_seconds": timeout_seconds,
             "call_seconds": call_seconds,
         }
+        if begin is not None:
+            params["start"] = {"seed": begin.seed, "clock": begin.clock}
         seconds = timeout_seconds + CALL_OVERHEAD_SECONDS
         found = self._ask(
-            "execute", params, seconds=seconds, cancel=cancel, on_log=keep, tools=tools
+            "execute",
+            params,
+            seconds=seconds,
+            cancel=cancel,
+            on_log=keep,
+            take=take or taking(tools),
         )
         return CodeOutput(
             value=found["value"],
@@ -228,14 +240,14 @@ class LocalSandbox:
         seconds: float,
         cancel: Cancel | None = None,
         on_log: LogSink | None = None,
-        tools: Mapping[str, InnerCall] | None = None,
+        take: Take = NOTHING_OFFERED,
     ) -> JsonObject:
         request = line({"id": REQUEST_ID, "method": method, "params": params})
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
         with (
             closing(self.connect()) as connection,
-            InnerCalls(connection, tools or {}) as calls,
+            InnerCalls(connection, take) as calls,
         ):
             try:
                 calls.wire.sendall(request)

@@ -100,9 +100,38 @@ class CallOutput:
     artifacts: tuple[SavedArtifact, ...] = ()
 
 
-InnerCall = Callable[[JsonObject, threading.Event], JsonValue]
+InnerCall = Callable[[JsonObject, threading.Event], "JsonValue | Told"]
 """Calls one tool for a program: `(arguments, cancel)` → the output. It raises `ToolError`, which
-the program can catch, and ends soon after `cancel` is set."""
+the program can catch, or `NotTold`, and ends soon after `cancel` is set."""
+
+Take = Callable[[str, JsonObject], InnerCall]
+"""Returns what runs a call, `(name, arguments)`. It is asked in the order in which the program
+makes its calls, while they themselves run side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a program is told of a call, where that is not what has just happened.
+
+    `error` is `{code, message, hint}`, or None; `seconds` is how long the call took once.
+    """
+
+    value: JsonValue = None
+    error: JsonObject | None = None
+    seconds: float = 0.0
+
+
+class NotTold(Exception):
+    """The program is told nothing of this call: it is about to be ended."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """What a program's chance comes from, and the time that its clock shows at first."""
+
+    seed: int
+    clock: float
+
 
 PrintSink = Callable[[str], None]
 """Receives what a program prints, as it does."""
@@ -268,12 +297,15 @@ class Sandbox(Protocol):
         call_seconds: float = 20,
         cancel: Cancel | None = None,
         on_print: PrintSink | None = None,
+        take: Take | None = None,
+        begin: Begin | None = None,
     ) -> CodeOutput:
         """Run a Python program that may call `tools` by their names, and nothing else.
 
         At most eight calls run at once, in threads of this process; each gets `call_seconds`. None
         is under way any more when this returns or raises. Raises `CallCancelled` soon after
-        `cancel` is set, when the process is dead.
+        `cancel` is set, when the process is dead. `take` runs calls in place of what `tools` has;
+        with `begin` the program's clock and chance are the same in every run.
         """
         ...
 

@@ -9,9 +9,9 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
 from typing import Self
 
-from config.lib.types import JsonObject
+from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolError, ToolFailed
-from registry.sandbox.contract import InnerCall
+from registry.sandbox.contract import InnerCall, NotTold, Take, Told
 
 logger = logging.getLogger(__name__)
 
@@ -46,15 +46,24 @@ class Wire:
         return self._connection.fileno()
 
 
+def taking(tools: Mapping[str, InnerCall]) -> Take:
+    """Return what takes calls by what `tools` has for their names."""
+
+    def take(name: str, _arguments: JsonObject) -> InnerCall:
+        return tools[name]
+
+    return take
+
+
 class InnerCalls:
     """The calls that one program makes; on leaving, those under way are cancelled and waited for.
 
     Threads are made when there is something for them to do.
     """
 
-    def __init__(self, connection: socket.socket, tools: Mapping[str, InnerCall]) -> None:
+    def __init__(self, connection: socket.socket, take: Take) -> None:
         self.wire = Wire(connection)
-        self._tools = tools
+        self._taken = take
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="code-call")
         self._running: dict[int, tuple[Future[None], threading.Event]] = {}
 
@@ -78,9 +87,9 @@ class InnerCalls:
         params = message["params"]
         if message["method"] == "tool":
             number, cancel = params["call"], threading.Event()
-            work = self._threads.submit(
-                self._call, number, params["name"], params["arguments"], cancel
-            )
+            name, arguments = params["name"], params["arguments"]
+            call = self._taken(name, arguments)
+            work = self._threads.submit(self._call, number, name, call, arguments, cancel)
             self._running[number] = work, cancel
             work.add_done_callback(lambda _: self._running.pop(number, None))
             return True
@@ -91,10 +100,19 @@ class InnerCalls:
             return True
         return False
 
-    def _call(self, number: int, name: str, arguments: JsonObject, cancel: threading.Event) -> None:
+    def _call(
+        self,
+        number: int,
+        name: str,
+        call: InnerCall,
+        arguments: JsonObject,
+        cancel: threading.Event,
+    ) -> None:
         answer: JsonObject = {"call": number}
         try:
-            answer["result"] = self._tools[name](arguments, cancel)
+            answer |= _answered(call(arguments, cancel))
+        except NotTold:
+            return
         except ToolError as error:
             answer["error"] = _told(error)
         except Exception:  # the boundary: the program must get an answer
@@ -104,6 +122,13 @@ class InnerCalls:
             self.wire.sendall(line({"method": "answer", "params": answer}))
         except OSError:
             logger.debug("the program had ended before %s answered", name)
+
+
+def _answered(given: JsonValue | Told) -> JsonObject:
+    if not isinstance(given, Told):
+        return {"result": given}
+    said = {"result": given.value} if given.error is None else {"error": given.error}
+    return {**said, "seconds": given.seconds}
 
 
 def _told(error: ToolError) -> JsonObject:

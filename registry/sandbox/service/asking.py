@@ -26,8 +26,8 @@ class Questions:
         """Return the function by which one request of the client has tools called.
 
         The client is sent `tool {id, call, name, arguments}` and answers `answer {call, result}`
-        or `answer {call, error: {code, message, hint}}`; `drop {id, call}` tells it that nobody
-        waits any more.
+        or `answer {call, error: {code, message, hint}}`, with `seconds` where the program is to
+        think that it took so long; `drop {id, call}` tells it that nobody waits any more.
         """
 
         async def ask(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -55,7 +55,12 @@ class Questions:
         number = params.get("call")
         if type(number) is not int or ("result" in params) == ("error" in params):
             raise NoAnswer
-        found = {"result": params["result"]} if "result" in params else _error(params["error"])
+        found: dict[str, Any] = (
+            {"result": params["result"]} if "result" in params else _error(params["error"])
+        )
+        seconds = params.get("seconds")
+        if isinstance(seconds, int | float) and seconds >= 0:
+            found["seconds"] = float(seconds)
         answer = self._open.get(number)
         if answer is not None and not answer.done():
             answer.set_result(found)

@@ -65,7 +65,7 @@ class CodeRunner:
     async def execute(
         self, runtime: Runtime, params: dict[str, Any], on_print: Print, ask: Ask
     ) -> dict[str, Any]:
-        """Run `{code, tools, timeout_seconds, call_seconds}`.
+        """Run `{code, tools, timeout_seconds, call_seconds, start?}`.
 
         Returns `{value, json, type, calls, truncated, duration_ms}`: `json` is false when `value`
         is only the `repr` of a value of `type`.
@@ -140,7 +140,17 @@ def checked(params: dict[str, Any]) -> Program:
         tools=frozenset(tools),
         seconds=_seconds(params, "timeout_seconds", CODE_SECONDS),
         call_seconds=_seconds(params, "call_seconds", CODE_CALL_SECONDS),
+        start=_start(params.get("start")),
     )
+
+
+def _start(start: Any) -> dict[str, Any] | None:
+    if start is None:
+        return None
+    seed, clock = (start.get("seed"), start.get("clock")) if isinstance(start, dict) else (0, 0)
+    if not isinstance(seed, int) or seed < 0 or not isinstance(clock, int | float) or clock <= 0:
+        raise ServiceError("invalid_request", '"start" must be {seed, clock}, numbers above zero.')
+    return {"seed": seed, "clock": float(clock)}
 
 
 def _seconds(params: dict[str, Any], name: str, default: float) -> float:

@@ -32,12 +32,16 @@ NO_SUCH_METHOD, TOOL_ERROR = -32601, -32000
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """What to run, the tools it may call by name, and how long it and each call may take."""
+    """What to run, the tools it may call by name, and how long it and each call may take.
+
+    `start` is `{seed, clock}` of one whose chance and time are given.
+    """
 
     code: str = field(repr=False)
     tools: frozenset[str]
     seconds: float = CODE_SECONDS
     call_seconds: float = CODE_CALL_SECONDS
+    start: dict[str, Any] | None = None
 
 
 class Execution:
@@ -122,10 +126,12 @@ class Execution:
                 seconds = f"{self._program.call_seconds:g}"
                 message = f"{request.name} did not answer within {seconds} seconds."
                 return _refusal("tool_timeout", message)
+        took = {"seconds": answer["seconds"]} if "seconds" in answer else {}
         if "error" in answer:
             error = answer["error"]
-            return _refusal(error["code"], error["message"], hint=error["hint"])
-        return {"result": answer.get("result")}
+            refusal = _refusal(error["code"], error["message"], hint=error["hint"])
+            return refusal | took
+        return {"result": answer.get("result")} | took
 
 
 def _refusal(

@@ -100,7 +100,9 @@ class CodeGuest:
         the protocol.
         """
         self._execution = execution = Execution(program, ask, on_print, self._send)
-        params = {"code": program.code, "tools": sorted(program.tools)}
+        params: dict[str, Any] = {"code": program.code, "tools": sorted(program.tools)}
+        if program.start is not None:
+            params["start"] = program.start
         try:
             async with asyncio.timeout(program.seconds):
                 await self._send({"id": self._id, "method": "execute", "params": params})

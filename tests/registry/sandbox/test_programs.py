@@ -338,7 +338,7 @@ def test_a_program_sees_the_interpreter_and_itself_but_no_other_guest(
     sandbox: LocalSandbox,
 ) -> None:
     answer = run(sandbox, "import os\n[os.listdir('/rt'), sorted(os.listdir('/rt/code'))]")
-    assert answer.value == [["code"], ["channel.py", "worker.py"]]
+    assert answer.value == [["code"], ["channel.py", "steady.py", "worker.py"]]
 
 
 @pytest.mark.parametrize("tools", [{"print": add}, {"execute": add}])

@@ -8,8 +8,12 @@ import json
 import os
 import threading
 import time
+import typing
 from collections.abc import Callable
 from typing import Any
+
+if typing.TYPE_CHECKING:
+    from registry.sandbox.guest.code.steady import Clock
 
 MOST_CALLS = 500
 MOST_BYTES = 1 << 20
@@ -78,12 +82,13 @@ class Channel:
         os.dup2(2, 1)
         os.close(nothing)
         self._writing, self._reading = threading.Lock(), threading.Lock()
-        self._pending: dict[int, tuple[str, asyncio.Future[Any]]] = {}
+        self._pending: dict[int, tuple[str, int, asyncio.Future[Any]]] = {}
         self._loops: set[asyncio.AbstractEventLoop] = set()
         self._arrived = bytearray()
         self._ids = itertools.count(1)
         self.tools: frozenset[str] = frozenset()
         self.before_call: Callable[[], None] = lambda: None
+        self.clock: Clock | None = None
 
     def write(self, **message: Any) -> None:
         """Send one message, whole."""
@@ -124,7 +129,7 @@ class Channel:
             self._loops = {other for other in self._loops if not other.is_closed()} | {loop}
             loop.add_reader(self._in, self._readable)
         answer = loop.create_future()
-        self._pending[number] = name, answer
+        self._pending[number] = name, self.clock.now if self.clock else 0, answer
         try:
             self.write(id=number, method=name, params=arguments)
             return await answer
@@ -145,9 +150,11 @@ class Channel:
             self._settle(json.loads(line))
 
     def _settle(self, message: dict[str, Any]) -> None:
-        name, answer = self._pending.get(message.get("id", 0), ("", None))
+        name, since, answer = self._pending.get(message.get("id", 0), ("", 0, None))
         if answer is None:
             return
+        if self.clock:
+            self.clock.passed(since, message.get("seconds", 0.0))
         if "error" in message:
             error = message["error"]
             data = error.get("data") or {}

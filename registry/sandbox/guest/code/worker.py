@@ -1,9 +1,9 @@
 """Runs one piece of Python that a model wrote, inside the sandbox.
 
 JSON-RPC 2.0, one message per line, over the descriptors 0 and 1, which are put out of the code's
-way before it runs. The host asks `execute {code, tools}` and gets `{value, json, type}`; while
-the code runs, it asks the host: a request whose method is a tool's name calls that tool, and a
-`print` notification `{text}` carries what the code prints. Nothing here is trusted by the host.
+way before it runs. The host asks `execute {code, tools, start?}` and gets `{value, json, type}`;
+while the code runs, it asks the host: a request whose method is a tool's name calls that tool, and
+a `print` notification `{text}` carries what the code prints. Nothing here is trusted by the host.
 """
 
 import ast
@@ -37,8 +37,10 @@ if typing.TYPE_CHECKING:
         ToolCallError,
         encoded,
     )
+    from registry.sandbox.guest.code.steady import steadied
 else:
     from channel import MOST_BYTES, Channel, NotJson, Printed, TooDeep, ToolCallError, encoded
+    from steady import steadied
 
 NAME = "<code>"
 CODE_FAILED, VALUE_TOO_LARGE, VALUE_REFUSED = -32000, -32003, -32004
@@ -146,6 +148,8 @@ def main() -> NoReturn:
     channel.write(method="ready", params={})
     request = channel.wait_for_request()
     channel.tools = frozenset(request["params"]["tools"])
+    if start := request["params"].get("start"):
+        channel.clock = steadied(start["seed"], start["clock"])
     printed = Printed(channel)
     channel.before_call = printed.flush
     sys.stdout = sys.stderr = printed
