@@ -155,11 +155,12 @@ async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: thread
     toolbox, said = await in_thread(_equipped, turn, secrecy, cancel)
     content = said[-1]["content"]
     found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
-    await recorder.found(found)
-    agent = turn.conversation.agent
+    if turn.found is None:
+        await recorder.found(found)
     prompt = system_prompt(
-        agent,
-        toolbox.toolset,
+        turn.conversation.agent,
+        toolbox.linked,
+        deferred=toolbox.deferred,
         may_search=toolbox.may_search,
         may_run_code=toolbox.code is not None,
     )
@@ -205,7 +206,7 @@ def _equipped(
     context = of_turn(context)
     rows = Message.objects.filter(turn__in=path_to(turn.pk)).order_by("turn__number", "position")
     secrecy.look()
-    toolbox = Toolbox(conversation.agent, context, secrecy, arm)
+    toolbox = Toolbox(turn, context, secrecy, arm)
     return toolbox, history.messages_for_model(list(rows))
 
 
