@@ -91,7 +91,7 @@ def account_of(
     deferred: Iterable[Shown],
     evicted: Iterable[Shown],
 ) -> JsonObject:
-    """Return what the model is told of, and what that takes: `{visible, tokens, deferred, evicted}`.
+    """Return what the model is told of and what it takes: `{visible, tokens, deferred, evicted}`.
 
     `tokens.spent` are those of all schemas of the request, those of the search and of the running
     of code included. `tokens.saved` are those that the schemas of `hidden` would take besides:
