@@ -1,6 +1,6 @@
 """What an agent may call, and under which circumstances."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 from threading import Event
 from uuid import UUID
@@ -58,6 +58,12 @@ def denied_by(agent: Agent) -> Callable[[UUID], bool]:
         ).exists()
 
     return denied
+
+
+def denied_among(agent: Agent, tool_ids: Collection[UUID]) -> frozenset[UUID]:
+    """Return those of the tools that the agent's links deny now."""
+    links = AgentTool.objects.filter(agent=agent, tool__in=tool_ids, approval=Approval.DENY)
+    return frozenset(links.values_list("tool_id", flat=True))
 
 
 def presets_of(agent: Agent) -> Callable[[UUID], JsonObject]:

@@ -1,102 +1,139 @@
 """Put together what a model may call in a turn: linked tools, found tools, the search itself."""
 
 import logging
-from collections.abc import Collection, Iterator, Sequence
-from threading import Lock
+from collections.abc import Sequence
 from time import monotonic
 
-from agents.access import linked_tools, linked_toolset, pins_of
-from agents.models import Agent, Arm
-from agents.models.agent import DiscoveryMode
+from agents.models import Arm
+from agents.models.agent import SEARCHES_FIRST, DiscoveryMode
 from chat.answers import Answer
 from chat.artifacts import kept_if_large
+from chat.models import Message, Turn
+from chat.offered import Offered
 from chat.pauses import Pause, pause_of
 from chat.questions import ASK_USER_SCHEMA, question_put
-from chat.searching import Wanted, at_hand, output_of, searched
+from chat.repeats import Searches
+from chat.searching import Wanted, output_of, searched
 from chat.secrecy import Secrecy
+from chat.telling import entry_of_hit, shown_hits
 from chat.threads import in_thread, in_tool_thread
 from chat.tool_schemas import ASK_USER, SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
-from config.lib.errors import DomainError
+from chat.visible import Origin
 from config.lib.types import JsonObject
 from registry.context import CallContext, Progress
-from registry.errors import ToolError
+from registry.errors import ToolError, UnknownTool
 from registry.execution import invoke
-from registry.loading import code_ids, code_spec, load_spec, load_specs
-from registry.models import Tool
+from registry.loading import code_ids, code_spec
 from registry.schemas import validate_arguments
-from registry.search.selection import DUPLICATE
-from registry.search.service import Mode, SearchAnswer
-from registry.search.variety import Hit
-from registry.selectors import tools_usable_by
+from registry.search.in_force import weights_now
+from registry.search.service import AT_HAND, SearchAnswer
 from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
 logger = logging.getLogger(__name__)
 
-SHOWN_REJECTED = 5
-"""Candidates told of beside those that were injected."""
-
 
 class Toolbox:
-    """The tools of one turn. It grows when a search finds more; it never shrinks."""
+    """The tools of one turn: it grows when a search finds more, and keeps within its budget.
+
+    A turn that is taken up again has what it found before, and knows what it searched for.
+    """
 
     def __init__(
         self,
-        agent: Agent,
+        turn: Turn,
         context: CallContext,
         secrecy: Secrecy | None = None,
         arm: Arm | None = None,
     ) -> None:
+        agent = turn.conversation.agent
+        self._turn = turn
         self._agent = agent
-        self._arm = arm
+        self._mode = DiscoveryMode((arm or agent).discovery_mode)
         self._secrecy = secrecy
         self._context = context
-        self._lock = Lock()
-        self._searched: dict[object, list[str]] = {}
         self._said: tuple[str, ...] = ()
-        self.unloaded: list[JsonObject] = []
-        """Linked tools that could not be loaded, as entries of the found panel."""
         self.code = code_spec() if agent.code_execution else None
         """The running of code, where the agent's owner allows it and it is installed."""
-        self.toolset = self._linked()
+        self._always = [*([SEARCH_TOOLS_SCHEMA] if self.may_search else []), ASK_USER_SCHEMA]
+        if self.code is not None:
+            self._always.append(code_schema(self.code))
+        self._offered = Offered(turn, context, arm, self._always)
+        self._searches = Searches()
+        if turn.found is not None:
+            rows = Message.objects.filter(turn=turn).order_by("position")
+            self._searches = Searches.of(list(rows))
 
     @property
     def may_search(self) -> bool:
         """Tell whether the agent's owner lets it find tools that are not linked."""
-        return (self._arm or self._agent).discovery_mode != DiscoveryMode.LINKED
+        return self._mode != DiscoveryMode.LINKED
+
+    @property
+    def toolset(self) -> Toolset:
+        """Return the tools that the model is told of now."""
+        return self._offered.visible.toolset
+
+    @property
+    def linked(self) -> Toolset:
+        """Return the linked tools that the model is told of; they stay the same all turn."""
+        shown = self._offered.visible.shown
+        return Toolset(each.spec for each in shown if each.origin == Origin.LINKED)
+
+    @property
+    def deferred(self) -> list[str]:
+        """Return the names of linked tools for which the budget has no room.
+
+        The filter hides all linked tools, and does not name them either.
+        """
+        if self._mode == DiscoveryMode.FILTER:
+            return []
+        return [each.spec.wire_name for each in self._offered.deferred]
 
     def schemas(self) -> list[JsonObject]:
-        """Return the tools in the shape of OpenAI's chat completions, our own first."""
-        own = {SEARCH_TOOLS, ASK_USER}
-        specs = [spec for name, spec in self.toolset.items() if name not in own]
-        tools = [model_schema(spec) for spec in specs]
-        if self.code is not None:
-            tools.append(code_schema(self.code, (spec.wire_name for spec in specs)))
-        tools = [ASK_USER_SCHEMA, *tools]
-        return [SEARCH_TOOLS_SCHEMA, *tools] if self.may_search else tools
+        """Return the tools in the shape of OpenAI's chat completions, what is new last.
+
+        The search, the question to the user, the running of code, linked tools by name, found
+        ones as they were found: the same tools give the same bytes, and a find changes nothing that
+        stands before it.
+        """
+        self._searches.next_round()
+        shown = self._offered.visible.shown
+        tools = [model_schema(e.spec, guided=e.origin != Origin.LINKED) for e in shown]
+        return [*self._always, *tools]
 
     def discover(
         self, need: str, recent: Sequence[str] = (), limit: int | None = None
     ) -> JsonObject:
         """Search for what a message needs, add what fits, and return what was found.
 
-        That is `{query, tools, took_ms, mode, error?}`; `tools`, the best first, are `{name, title,
-        score, parts, mode, why, injected, reason, duplicates}`. Neither a search that fails nor a
-        tool that does not load is an error of the turn: both are told here. What was said is what
-        later searches of the model are understood by.
+        That is `{query, tools, took_ms, mode, searched, visible, tokens, deferred, evicted,
+        error?}`; `tools`, the best first, are `{name, title, score, parts, mode, why, injected,
+        reason, cause, tokens, duplicates}`, for the others see `chat.telling.account_of`. Where
+        the mode does not search first, it is what the model is told of. Neither a search that fails
+        nor a tool that does not load is an error of the turn: both are told here. What was said is
+        what later searches of the model are understood by. A turn that is taken up again has
+        searched already.
         """
         self._said = (*recent, need)
-        return self._discovered(Wanted(need=need), recent, limit)
+        if self._turn.found is not None:
+            found: JsonObject = self._turn.found
+            return found
+        if self._mode in SEARCHES_FIRST:
+            found = self._discovered(Wanted(need=need), recent, limit)
+        else:
+            found = {"query": "", "tools": [], "took_ms": 0, "mode": "", "searched": False}
+        found["tools"] = [*self._offered.untold, *found["tools"]]
+        return {**found, **self._offered.account()}
 
     def _discovered(self, wanted: Wanted, recent: Sequence[str], limit: int | None) -> JsonObject:
         found: JsonObject = {
             "query": wanted.told,
-            "tools": list(self.unloaded),
+            "tools": [],
             "took_ms": 0,
             "mode": wanted.mode,
+            "searched": True,
         }
-        if not self.may_search:
-            return found
         most = self._agent.max_found_tools
         limit = most if limit is None else min(limit, most)
         try:
@@ -114,8 +151,7 @@ class Toolbox:
             logger.exception("The tool search failed")
             error = {"code": "search_failed", "message": "The tool search failed.", "hint": ""}
             return {**found, "error": error}
-        for answer in answers:
-            found["tools"] += self._added(answer, wanted)
+        found["tools"] = self._added(answers, wanted)
         return {
             **found,
             "took_ms": round(sum(answer.took_ms for answer in answers), 2),
@@ -137,17 +173,40 @@ class Toolbox:
             return await in_thread(self._search_answer, arguments)
         if name == ASK_USER:
             return question_put(arguments)
+        self._searches.called()
+        context = self._context.derive(progress=progress, approved=approved, call_id=call_id)
         if self.code is not None and name == self.code.wire_name:
-            context = self._context.derive(
-                progress=progress, tools=lambda: self.toolset, approved=approved
-            )
+            context = context.derive(tools=lambda: self.toolset)
             return await in_tool_thread(self._called, self.code, arguments, context)
+        return await in_tool_thread(self._called_by_name, name, arguments, context)
+
+    def _called_by_name(
+        self, name: str, arguments: JsonObject, context: CallContext
+    ) -> Answer | Pause:
         try:
-            spec = self.toolset.named(name)
-        except ToolError as error:
+            spec = self._named(name)
+        except UnknownTool as error:
             return Answer.failed(error, tool=name)
-        context = self._context.derive(progress=progress, approved=approved)
-        return await in_tool_thread(self._called, spec, arguments, context)
+        self._offered.use([spec.tool_id])
+        return self._called(spec, arguments, context)
+
+    def _named(self, name: str) -> ToolSpec:
+        """Return the tool of a name; one that the model was not told of is found by that.
+
+        Raises UnknownTool with the names that come nearest.
+        """
+        registered = self._offered.registered
+        if name in self.toolset:
+            return self.toolset[name]
+        if not self.may_search:
+            # those for which there is no room may be called all the same
+            return self.toolset.plus(registered.linked.values()).named(name)
+        spec = registered.named(name)
+        if spec is None:
+            raise registered.unknown(name, self.toolset)
+        fit, _ = registered.kept([spec.tool_id])
+        self._offered.add(fit.values())
+        return spec
 
     def _called(
         self, spec: ToolSpec, arguments: JsonObject, context: CallContext
@@ -166,56 +225,25 @@ class Toolbox:
             invocation_id=result.invocation_id,
         )
 
-    def restore(self, names: Collection[str]) -> None:
-        """Add tools that earlier searches of this turn found; what is gone since is left out."""
-        missing = [name for name in names if name not in self.toolset]
-        tools = tools_usable_by(self._context.user).filter(wire_name__in=missing)
-        for tool in tools.order_by("wire_name", "pk"):
-            self._add(tool)
-
-    def _linked(self) -> Toolset:
-        try:
-            return linked_toolset(self._agent, self._context.user, self._arm)
-        except DomainError:
-            return self._linked_one_by_one()
-
-    def _linked_one_by_one(self) -> Toolset:
-        """Load what can be loaded of the linked tools and keep the reasons for the others."""
-        pins = pins_of(self._agent, self._arm)
-        toolset = Toolset()
-        for tool in linked_tools(self._agent, self._context.user, self._arm):
-            try:
-                toolset = toolset.plus([load_spec(tool, pins.get(tool.pk))])
-            except DomainError as error:
-                self.unloaded.append(_entry_of(tool.wire_name, tool.title, error.message))
-        return toolset
-
-    def _added(self, answer: SearchAnswer, wanted: Wanted) -> list[JsonObject]:
-        """Load the hits that fit into the toolset; return the entries of the found panel."""
-        tools = Tool.objects.in_bulk([hit.tool_id for hit in answer.found])
+    def _added(self, answers: Sequence[SearchAnswer], wanted: Wanted) -> list[JsonObject]:
+        """Tell the model of the hits that fit; return the entries of the panel."""
+        hits = [(hit, answer.mode) for answer in answers for hit in shown_hits(answer)]
+        specs, problems = self._offered.registered.found([hit.tool_id for hit, _ in hits])
+        injected = [hit.tool_id for hit, _ in hits if hit.injected]
+        problems |= self._offered.add(specs[each] for each in injected if each in specs)
+        floor = weights_now().weights.floor
+        again = [h.tool_id for h, _ in hits if h.reason == AT_HAND and h.score >= floor]
+        self._offered.use(again)
+        self._offered.pass_over(specs.values())
         entries = []
-        for hit in _shown(answer):
-            reason = hit.reason
-            if hit.injected:
-                reason = self._add(tools.get(hit.tool_id))
-            spec = self.toolset.get(hit.wire_name) if not reason else None
-            why = hit.why or (wanted.why(spec) if spec else "")
-            entries.append(_entry_of_hit(hit, reason) | {"mode": answer.mode.value, "why": why})
+        for hit, mode in hits:
+            spec = specs.get(hit.tool_id)
+            reason = hit.reason or problems.get(hit.tool_id, "")
+            tokens = self._offered.tokens(spec, found=True) if spec else 0
+            why = hit.why or (wanted.why(spec) if spec and not reason else "")
+            told = entry_of_hit(hit, reason, spec, tokens)
+            entries.append(told | {"mode": mode.value, "why": why})
         return entries
-
-    def _add(self, tool: Tool | None) -> str:
-        """Load one tool into the toolset; return why not, or nothing."""
-        if tool is None:
-            return "was deleted just now"
-        if self._context.denied(tool.pk):
-            return "this agent is set to deny it"
-        try:
-            specs = load_specs([tool])
-            with self._lock:
-                self.toolset = self.toolset.plus(specs)
-        except DomainError as error:
-            return error.message
-        return ""
 
     def _search_answer(self, arguments: JsonObject) -> Answer:
         started = monotonic()
@@ -224,66 +252,26 @@ class Toolbox:
             wanted = Wanted.of(checked)
         except ToolError as error:
             return Answer.failed(error, tool=SEARCH_TOOLS)
-        with self._lock:
-            earlier = self._searched.get(wanted.key)
-        if earlier is not None:
-            names = ", ".join(earlier) or "none"
-            output: JsonObject = {
-                "tools": [],
-                "note": f"You searched for this already and found: {names}. Stop searching: use "
-                "what you have, or tell the user what is missing.",
-            }
-            return Answer(status="succeeded", value=output)
+        self._searches.asked()
+        if refusal := self._searches.refusal(wanted):
+            return Answer(status="succeeded", value={"tools": [], "note": refusal})
         found = self._discovered(wanted, self._said, checked["limit"])
         duration = round((monotonic() - started) * 1000)
+        found |= self._offered.account()
+        details = {"found": found}
         if problem := found.get("error"):
-            details = {"found": found}
             return Answer(status="failed", value=problem, duration_ms=duration, details=details)
+        told = self.toolset
         usable = [
-            (self.toolset[entry["name"]], entry["why"])
+            (told[entry["name"]], entry["why"])
             for entry in found["tools"]
-            if entry["injected"] and entry["name"] in self.toolset
+            if entry["injected"] and entry["name"] in told
         ]
-        with self._lock:
-            self._searched[wanted.key] = [spec.wire_name for spec, _ in usable]
+        had = [entry["name"] for entry in found["tools"] if entry["reason"] == AT_HAND]
+        self._searches.made(wanted, [spec.wire_name for spec, _ in usable])
         return Answer(
             status="succeeded",
-            value=output_of(usable, at_hand(found["tools"])),
+            value=output_of(usable, had),
             duration_ms=duration,
-            details={"found": found},
+            details=details,
         )
-
-
-def _shown(answer: SearchAnswer) -> Iterator[Hit]:
-    """Yield what is given and the best that is not; a copy is told of with what it copies."""
-    rejected = SHOWN_REJECTED
-    for hit in answer.hits:
-        if hit.injected or (rejected > 0 and hit.reason != DUPLICATE):
-            rejected -= not hit.injected
-            yield hit
-
-
-def _entry_of_hit(hit: Hit, reason: str) -> JsonObject:
-    return {
-        "name": hit.wire_name,
-        "title": hit.title,
-        "score": hit.score,
-        "parts": dict(hit.parts),
-        "injected": not reason,
-        "reason": reason,
-        "duplicates": [each.wire_name for each in hit.duplicates],
-    }
-
-
-def _entry_of(name: str, title: str, reason: str) -> JsonObject:
-    return {
-        "name": name,
-        "title": title,
-        "score": 0.0,
-        "parts": {},
-        "injected": False,
-        "reason": reason,
-        "duplicates": [],
-        "mode": Mode.WORDS.value,
-        "why": "",
-    }

@@ -145,6 +145,18 @@ def embed(model: str, texts: Sequence[str], *, seconds: float) -> list[list[floa
     return [row["embedding"] for row in rows]
 
 
+def count_tokens(model: str, text: str) -> int:
+    """Return the tokens of a text by the model's tokenizer, without asking anybody.
+
+    LiteLLM brings OpenAI's and Anthropic's along; models of others, whose tokenizers it would
+    fetch, are counted by OpenAI's, which is near enough for a budget.
+    """
+    litellm = _litellm()
+    fetched = litellm.utils.huggingface_tokenizer_kind(model) not in {None, "anthropic"}
+    counted: int = litellm.token_counter(model="" if fetched else model, text=text)
+    return counted
+
+
 def warm_up() -> None:
     """Import LiteLLM now (seconds), so that the first message does not wait for it."""
     _litellm()

@@ -14,6 +14,7 @@ from chat.loop import readable
 from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
+from chat.pictures import Segment, budget_segments, score_segments
 from config.lib.types import JsonObject, JsonValue
 from registry.code_tool import RUN_CODE
 from registry.media import Media, media_in
@@ -39,10 +40,14 @@ class Words(Part):
 WAYS = {"words": "by words", "exact": "by name", "regex": "by pattern"}
 """How a search went, by its mode."""
 
+ORIGINS = {"linked": "Linked", "kept": "Kept from before", "found": "Found now"}
+"""Why a model is told of a tool."""
+
 
 @dataclass
 class Found(Part):
-    """What a search for tools found: `{query, tools, took_ms, mode, error?}`.
+    """Why these tools: what a search found, and what the model is told of, as
+    `chat.injection.Toolbox.discover` tells it.
 
     `turn_id` is given where the person may say what it should have found.
     """
@@ -61,6 +66,31 @@ class Found(Part):
         """Return how it was searched: `by name and by pattern`."""
         modes = self.found.get("mode", "").split()
         return " and ".join(WAYS[mode] for mode in modes if mode in WAYS) or WAYS["words"]
+
+    @property
+    def searched(self) -> bool:
+        """Tell whether it was searched at all; earlier turns, which do not say so, all did."""
+        return bool(self.found.get("searched", True))
+
+    @property
+    def candidates(self) -> list[tuple[JsonObject, list[Segment]]]:
+        """Return the tools that were looked at, each with its score as a bar."""
+        return [(tool, score_segments(tool)) for tool in self.found.get("tools", [])]
+
+    @property
+    def budget(self) -> list[Segment]:
+        """Return what the schemas take, as a bar."""
+        return budget_segments(self.found.get("tokens") or {})
+
+    @property
+    def origins(self) -> list[tuple[str, list[JsonObject]]]:
+        """Return the tools that the model is told of, by why it is."""
+        visible = self.found.get("visible", [])
+        groups = (
+            (words, [tool for tool in visible if tool["origin"] == origin])
+            for origin, words in ORIGINS.items()
+        )
+        return [(words, tools) for words, tools in groups if tools]
 
 
 @dataclass
@@ -188,7 +218,7 @@ class TurnView:
         card = self._calls.get(found.get("id", ""))
         if card is None:
             missed = self.may_label and found.get("took_ms")  # nothing found where it looked
-            telling = found.get("tools") or found.get("error") or missed
+            telling = found.get("tools") or found.get("error") or found.get("visible") or missed
             turn_id = str(self.turn_id) if self.may_label else ""
             return [self._add(Found(found=found, turn_id=turn_id))] if telling else []
         card.found = Found(id=f"{card.id}-found", found=found)

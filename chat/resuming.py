@@ -111,15 +111,6 @@ def half_said(turn_id: UUID, rows: Sequence[Message]) -> str:
     return "" if is_kept else text
 
 
-def found_before(turn: Turn, rows: Sequence[Message]) -> list[str]:
-    """Return the names of the tools that searches of a turn have added so far."""
-    mine = [row for row in rows if row.turn_id == turn.pk]
-    searches = [turn.found or {}]
-    searches += [((row.result or {}).get("details") or {}).get("found") or {} for row in mine]
-    entries = [entry for found in searches for entry in found.get("tools") or ()]
-    return list(dict.fromkeys(entry["name"] for entry in entries if entry.get("injected")))
-
-
 def _tokens(counted: JsonObject) -> JsonObject:
     return {key: counted.get(key, 0) for key in ("input_tokens", "output_tokens", "cached_tokens")}
 

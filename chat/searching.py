@@ -6,11 +6,12 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
+from chat.tool_schemas import guidance
 from config.lib.types import JsonObject
 from registry.errors import InvalidArguments
 from registry.search import patterns
 from registry.search.lookup import look_up
-from registry.search.service import AT_HAND, Mode, SearchAnswer, search
+from registry.search.service import Mode, SearchAnswer, search
 from registry.search.tokens import tokenize
 from registry.search.why import why_words
 from registry.specs import ToolSpec
@@ -52,10 +53,9 @@ class Wanted:
         return tuple(text for text in (self.need, *self.queries) if text)
 
     @property
-    def key(self) -> object:
-        """Return what two searches share that ask for the same."""
-        words = frozenset(term for need in self.needs for term in tokenize(need))
-        return words, frozenset(self.names), self.pattern
+    def terms(self) -> frozenset[str]:
+        """Return the stems of what is wanted in words."""
+        return frozenset(term for need in self.needs for term in tokenize(need))
 
     @property
     def mode(self) -> str:
@@ -119,14 +119,12 @@ def searched(
     return answers
 
 
-def at_hand(entries: Iterable[JsonObject]) -> list[str]:
-    """Return the names of what was found and could be called before."""
-    return [entry["name"] for entry in entries if entry["reason"] == AT_HAND]
-
-
 def output_of(found: Iterable[tuple[ToolSpec, str]], had: Sequence[str]) -> JsonObject:
     """Return what the model is answered: tools with why they fit, and what to do now."""
-    tools = [{"name": spec.wire_name, "description": spec.told, "why": why} for spec, why in found]
+    tools = [
+        {"name": spec.wire_name, "description": spec.told, "why": why, **guidance(spec)}
+        for spec, why in found
+    ]
     notes = []
     if had:
         notes.append(f"You had these before, use them: {', '.join(had)}.")

@@ -1,7 +1,5 @@
 """Tools in the shape in which models are told of them (OpenAI's chat completions)."""
 
-from collections.abc import Iterable
-
 from config.lib.types import JsonObject
 from registry.search.lookup import LONGEST_NAME, MOST_NAMES
 from registry.search.need import LONGEST_QUERY, MOST_QUERIES
@@ -74,18 +72,28 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
 }
 
 
-def code_schema(spec: ToolSpec, callable_names: Iterable[str]) -> JsonObject:
-    """Return the running of code as a model is told of it, with what code may call now."""
+def code_schema(spec: ToolSpec) -> JsonObject:
+    """Return the running of code as a model is told of it.
+
+    It does not name what code may call: each find would change it, and with it all that a
+    provider has cached behind it.
+    """
     schema = model_schema(spec)
-    names = ", ".join(callable_names) or "none"
-    schema["function"]["description"] += f" Tools it can call: {names}."
+    schema["function"]["description"] += (
+        f" It can call each of your other tools by its name, but not {SEARCH_TOOLS}."
+    )
     return schema
 
 
-def model_schema(spec: ToolSpec) -> JsonObject:
-    """Return a tool as a model is told of it; examples show what it is asked for."""
+def model_schema(spec: ToolSpec, *, guided: bool = False) -> JsonObject:
+    """Return a tool as a model is told of it; examples show what it is asked for.
+
+    With `guided`, for a tool that the system prompt does not name, when to use it stands here.
+    """
     examples = spec.ai_agent.get("examples")
     description = spec.told
+    if guided and (told := told_guidance(spec)):
+        description = f"{description}\n{told}"
     if isinstance(examples, list) and examples:
         quoted = " ".join(f"“{example}”" for example in examples[:MOST_EXAMPLES])
         description = f"{description}{EXAMPLES}{quoted}"
@@ -97,3 +105,19 @@ def model_schema(spec: ToolSpec) -> JsonObject:
             "parameters": dict(spec.input_schema) or {"type": "object", "properties": {}},
         },
     }
+
+
+def guidance(spec: ToolSpec) -> JsonObject:
+    """Return when to use a tool: `{use?, limits?, needs?}`, `needs` the variables it wants."""
+    told = {
+        "use": spec.ai_agent.get("useCase"),
+        "limits": spec.ai_agent.get("limitations"),
+        "needs": ", ".join(variable.name for variable in spec.env if variable.required),
+    }
+    return {name: words for name, words in told.items() if words}
+
+
+def told_guidance(spec: ToolSpec) -> str:
+    """Return when to use a tool, in sentences, or nothing."""
+    words = {"use": "Use it: {}", "limits": "Limits: {}", "needs": "Needs the variable {}."}
+    return " ".join(words[name].format(told) for name, told in guidance(spec).items())

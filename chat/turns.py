@@ -31,7 +31,7 @@ from chat.models.message import Role
 from chat.models.turn import AT_WORK, OPEN, TurnStatus
 from chat.prompt import system_prompt
 from chat.recording import Recorder
-from chat.resuming import Standing, found_before, half_said, recorded_of, standing_of
+from chat.resuming import Standing, half_said, recorded_of, standing_of
 from chat.secrecy import Secrecy
 from chat.selectors import path_to
 from chat.threads import in_thread
@@ -213,13 +213,14 @@ async def _work(
         await recorder.started(turn.model)
     toolbox, said = await in_thread(_equipped, turn, secrecy, standing, cancel)
     agent = turn.conversation.agent
+    content = next(each["content"] for each in reversed(said) if each["role"] == "user")
+    found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
     if turn.found is None:
-        content = next(each["content"] for each in reversed(said) if each["role"] == "user")
-        found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
         await recorder.found(found)
     prompt = system_prompt(
         agent,
-        toolbox.toolset,
+        toolbox.linked,
+        deferred=toolbox.deferred,
         may_search=toolbox.may_search,
         may_run_code=toolbox.code is not None,
     )
@@ -282,10 +283,8 @@ def _equipped(
     if standing.open_message is not None:
         told = told.exclude(turn=turn, position__gte=standing.open_message)
     secrecy.look()
-    toolbox = Toolbox(conversation.agent, context, secrecy, arm)
-    rows = list(told)
-    toolbox.restore(found_before(turn, rows))
-    return toolbox, history.messages_for_model(rows, taken_up=not standing.is_new)
+    toolbox = Toolbox(turn, context, secrecy, arm)
+    return toolbox, history.messages_for_model(list(told), taken_up=not standing.is_new)
 
 
 async def _watch(turn_id: UUID, redis: "aioredis.Redis") -> None:

@@ -7,8 +7,8 @@ from chat.models.turn import Turn
 
 
 class DiscoveredTool(models.Model):
-    """A tool that was found; `place` is its place among the found ones, which never changes, so
-    that what a model is told keeps its order.
+    """A tool that was found; `place` is its place among the found ones, which never changes while
+    it is told of, so that what a model is told keeps its order. One that comes back comes last.
 
     `found_in` is the turn that found it, `used_in` the number of the last turn that found or
     called it, by which the least recently used gives way.

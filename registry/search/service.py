@@ -210,7 +210,7 @@ class Judge:
                 continue
             trouble = troubles.get(tool.pk, "")
             reason = self._reason(tool, each.ranked.score, trouble)
-            if not (trouble or _unfit(tool)):
+            if not (trouble or unfit(tool)):
                 self.working.add(tool.pk)
             self.places -= not reason
             yield Hit(
@@ -230,7 +230,7 @@ class Judge:
         """Return why a candidate is left out, or nothing."""
         if tool.pk in self.exclude:
             return AT_HAND
-        if reason := _unfit(tool):
+        if reason := unfit(tool):
             return reason
         if self.scopes is not None and (missing := set(tool.required_scopes) - self.scopes):
             return f"requires the scope {', '.join(sorted(missing))}"
@@ -241,7 +241,7 @@ class Judge:
         return "" if self.places > 0 else BEYOND_LIMIT
 
 
-def _unfit(tool: Tool) -> str:
+def unfit(tool: Tool) -> str:
     """Return why a tool would not help now; one that only needs a key is offered, and asks for it.
 
     A tool whose service was down is offered again after a while: its next call shows how it is.
