@@ -45,9 +45,10 @@ class CallEnded:
 
 @dataclass(frozen=True)
 class CallPaused:
-    """A tool call waits for a person."""
+    """A tool call waits for a person; `place` is its place among the calls of the message."""
 
     call: ToolCallReady
+    place: int
     pause: Pause
 
 
@@ -115,7 +116,7 @@ async def _run_call(
         tell(failure)
     else:
         if isinstance(outcome, Pause):
-            tell(CallPaused(call, outcome))
+            tell(CallPaused(call, place, outcome))
         else:
             tell(CallEnded(call, place, outcome))
 

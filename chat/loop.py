@@ -134,7 +134,7 @@ async def run(
                     paused.append(happened)
             yield happened
         if paused:
-            yield Paused(tuple(paused))
+            yield Paused(tuple(sorted(paused, key=lambda each: each.place)))
             return
         for place, call in enumerate(said.calls):
             habits.answered(call, answers[place])

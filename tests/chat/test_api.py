@@ -4,12 +4,16 @@ import json
 import uuid
 
 import pytest
+from asgiref.sync import sync_to_async
 from django.test import Client
 
 from agents.tokens import token_create
-from chat.models import Conversation
+from chat.models import Conversation, InputRequest, Turn
 from chat.models.turn import TurnStatus
+from chat.requests import Reply, request_answer
+from chat.services import message_send
 from tests import factories
+from tests.chat.conftest import finished, waiting
 from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call
 
@@ -168,3 +172,104 @@ def test_a_token_needs_the_scope_chat(alice, scope, status):
     _, text = token_create(alice, name="script", scopes=[scope])
     answer = Client().get(BASE, headers={"authorization": f"Bearer {text}"})
     assert answer.status_code == status
+
+
+@pytest.fixture
+def asked(conversation, model) -> InputRequest:
+    """A question that a turn waits with."""
+    model.calls(Call("ask_user", {"question": "Which?", "options": ["a", "b"]}, "q"))
+    return waiting(message_send(conversation, content="Ask me"))[0]
+
+
+def test_a_turn_that_waits_ends_a_json_answer_and_says_what_it_asks(
+    alice, conversation, model, client_for
+):
+    model.calls(Call("ask_user", {"question": "Which?"}, "q"))
+    client, address = client_for(alice), f"{BASE}{conversation.pk}/"
+    body = post(client, f"{address}messages/", {"content": "Hm"}, accept="application/json").json()
+    assert body["status"] == "waiting"
+    (request,) = body["requests"]
+    assert (request["kind"], request["call"], request["tool"]) == ("question", "q", "ask_user")
+    assert request["asked"]["question"] == "Which?"
+    assert client.get(f"{address}requests/").json() == [request]
+    model.enqueue("So be it.")
+    answer = post(
+        client, f"{address}requests/{request['id']}/", {"decision": "answer", "text": "This"}
+    )
+    assert answer.status_code == 200
+    assert answer.json()["answer"] == {"decision": "answer", "text": "This"}
+    events = f"{address}turns/{body['id']}/events/"
+    over = client.get(events, headers={"accept": "application/json"}).json()
+    assert (over["status"], over["answer"], over["requests"]) == ("completed", "So be it.", [])
+    second = post(client, f"{address}requests/{request['id']}/", {"decision": "skip"})
+    assert (second.status_code, second.json()["code"]) == (409, "request_answered")
+
+
+async def test_the_stream_of_a_message_ends_where_it_waits_and_the_events_go_on_over_it(
+    async_client, alice, conversation, model
+):
+    model.calls(Call("ask_user", {"question": "Which?"}, "q"))
+    address = f"{BASE}{conversation.pk}/"
+    answer = await async_client.post(
+        f"{address}messages/", json.dumps({"content": "Hm"}), content_type="application/json"
+    )
+    first = "".join([chunk.decode() async for chunk in answer.streaming_content])
+    assert first.rstrip().split("\n")[-2] == "event: turn.waiting"
+    turn = await Turn.objects.aget(pk=answer["Turn-Id"])
+    whole = await async_client.get(f"{address}turns/{turn.pk}/events/")
+    request = await turn.input_requests.aget()
+    model.enqueue("So be it.")
+    await sync_to_async(request_answer)(alice, request.pk, Reply(decision="skip"))
+    events = "".join([chunk.decode() async for chunk in whole.streaming_content])
+    assert events.startswith(first)
+    names = [line.removeprefix("event: ") for line in events.split("\n") if "event: " in line]
+    assert names[-5:] == [
+        *("input.answered", "turn.resumed", "tool.result", "text.delta", "turn.completed")
+    ]
+
+
+def test_a_request_is_answered_by_its_person_in_its_conversation_alone(
+    alice, bob, asked, client_for
+):
+    address = f"{BASE}{asked.turn.conversation_id}/requests/"
+    stranger = client_for(bob)
+    assert stranger.get(address).status_code == 404
+    body = {"decision": "answer", "text": "mine"}
+    assert post(stranger, f"{address}{asked.pk}/", body).status_code == 404
+    other = factories.make_conversation(alice)
+    elsewhere = f"{BASE}{other.pk}/requests/{asked.pk}/"
+    assert post(client_for(alice), elsewhere, body).status_code == 404
+    refused = post(client_for(alice), f"{address}{asked.pk}/", {"decision": "perhaps"})
+    assert refused.status_code == 400
+    asked.refresh_from_db()
+    assert asked.answer is None
+
+
+def test_a_turn_is_continued_once_it_failed(alice, bob, conversation, model, client_for):
+    model.refuses(500)
+    turn = finished(message_send(conversation, content="Go"))
+    address = f"{BASE}{conversation.pk}/turns/{turn.pk}/continue/"
+    assert post(client_for(bob), address, {}).status_code == 404
+    model.enqueue("Here we are.")
+    assert post(client_for(alice), address, {}).status_code == 202
+    assert finished(turn).status == TurnStatus.COMPLETED
+    again = post(client_for(alice), address, {})
+    assert (again.status_code, again.json()["code"]) == (409, "turn_not_continuable")
+
+
+def test_the_plain_pages_answer_and_continue(alice, bob, asked, model, client_for):
+    address, client = f"/chat/requests/{asked.pk}/", client_for(alice)
+    assert client_for(bob).post(address, {"decision": "skip"}).status_code == 404
+    empty = client.post(address, {"decision": "answer", "text": ""}, follow=True)
+    assert "The answer is empty." in empty.text
+    model.refuses(500)
+    there = client.post(address, {"decision": "answer", "text": "a"})
+    assert there.headers["Location"] == f"/chat/{asked.turn.conversation_id}/"
+    turn = finished(asked.turn)
+    assert turn.status == TurnStatus.FAILED
+    model.enqueue("At last.")
+    onward = f"/chat/turns/{turn.pk}/continue/"
+    assert client_for(bob).post(onward).status_code == 404
+    assert client.post(onward, headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert "came to its answer" in client.post(onward, follow=True).text

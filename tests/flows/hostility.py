@@ -17,7 +17,7 @@ from agents.search_cases import case_create
 from agents.services import credential_set
 from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
-from chat.models import Turn
+from chat.models import InputRequest, Turn
 from chat.models.turn import TurnStatus
 from registry.models import AuditEvent, ImportJob, Invocation, SyncFeed, SyncRun
 from registry.models.job import JobStatus
@@ -199,8 +199,18 @@ def belongings_of(owner: User) -> dict[str, Any]:
         output=2,
         duration_ms=1,
     )
+    request = InputRequest.objects.create(
+        turn=turn,
+        kind="question",
+        call_id="call_1",
+        tool_name="ask_user",
+        asked={"question": "Which?", "options": []},
+        answer={"decision": "stopped"},
+        answered_at=now,
+    )
     return {
         "owner": owner,
+        "request_id": request.pk,
         "tool_id": sequence.pk,
         "event_id": AuditEvent.objects.latest("id").pk,
         "proposal_id": proposal.pk,
