@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import artifacts, conversations, labelling, turns, variables
+from chat.views import artifacts, conversations, labelling, promoting, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -27,6 +27,7 @@ urlpatterns = [
     path("turns/<uuid:turn_id>/values/", variables.turn_values, name="turn_values"),
     path("turns/<uuid:turn_id>/label/", labelling.turn_label, name="turn_label"),
     path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
+    path("turns/<uuid:turn_id>/promote/", promoting.promote, name="turn_promote"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

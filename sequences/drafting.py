@@ -24,7 +24,7 @@ from sequences.mapping import (
 )
 
 SHORTEST_PART = 4
-"""Characters of a value that is looked for inside other texts; shorter ones stand there by chance."""
+"""Characters of a value that is looked for inside other texts; shorter ones are there by chance."""
 
 MOST_LEAVES = 5_000
 """Values of one output that are looked at."""
