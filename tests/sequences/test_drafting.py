@@ -49,7 +49,7 @@ def mapping(drafted: Draft, step: int) -> dict[str, Any]:
 
 def test_what_an_earlier_step_gave_comes_from_it_and_what_was_said_is_an_input() -> None:
     calls = [
-        call("find", {"city": "Lyon", "kind": "museum"}, {"items": [{"id": 7712, "odd key": "x9"}]}),
+        call("find", {"city": "Lyon", "kind": "museum"}, {"items": [{"id": 7712, "a key": "x9"}]}),
         call("book", {"id": 7712, "key": "x9", "city": "Lyon", "seats": 2}, "ok"),
     ]
     drafted = draft(calls, said="Book 2 seats in a museum of Lyon")
@@ -59,7 +59,7 @@ def test_what_an_earlier_step_gave_comes_from_it_and_what_was_said_is_an_input()
     }
     assert mapping(drafted, 2) == {
         "id": {"source": "previousStep", "step": "find", "path": "items[0].id"},
-        "key": {"source": "previousStep", "step": "find", "path": 'items[0]."odd key"'},
+        "key": {"source": "previousStep", "step": "find", "path": 'items[0]."a key"'},
         "city": {"source": "initialInput", "key": "city"},
         "seats": {"source": "initialInput", "key": "seats"},
     }
