@@ -22,6 +22,8 @@ from sequences.services import sequence_create
 
 LONGEST_TITLE = 60
 
+NO_PROGRAM = NotFound("There is no such program in this turn.", "Reload its page.")
+
 
 def promotable(turn: Turn, invocation_id: UUID | None = None) -> QuerySet[Invocation]:
     """Return the calls that a sequence would be made of, in the order in which they ended.
@@ -29,7 +31,13 @@ def promotable(turn: Turn, invocation_id: UUID | None = None) -> QuerySet[Invoca
     Those of a turn's programs stand in the place of the programs; with `invocation_id`, only those
     that this program made.
     """
-    calls = Invocation.objects.filter(turn_id=turn.pk, outcome=Outcome.SUCCEEDED)
+    # what a turn called is found by its person and its time, for which there is an index
+    calls = Invocation.objects.filter(
+        turn_id=turn.pk,
+        user=turn.conversation.user_id,
+        created_at__gte=turn.created_at,
+        outcome=Outcome.SUCCEEDED,
+    )
     made_by_program = Q(caller=Caller.CODE)
     if invocation_id is not None:
         made_by_program &= Q(parent_id=invocation_id)
@@ -37,6 +45,14 @@ def promotable(turn: Turn, invocation_id: UUID | None = None) -> QuerySet[Invoca
     else:
         calls = calls.filter(Q(caller=Caller.CHAT) | made_by_program)
     return calls.exclude(tool__kind=ToolKind.CODE).order_by("created_at", "pk")
+
+
+def program_named(text: str) -> UUID | None:
+    """Return the id of a program that a form names, None for an empty one; raises NotFound."""
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise NO_PROGRAM from None
 
 
 def turn_promote(turn: Turn, *, by: User, invocation_id: UUID | None = None) -> Tool:
@@ -51,7 +67,7 @@ def turn_promote(turn: Turn, *, by: User, invocation_id: UUID | None = None) -> 
             pk=invocation_id, turn_id=turn.pk, tool__kind=ToolKind.CODE
         ).exists()
     ):
-        raise NotFound("There is no such program in this turn.", "Reload its page.")
+        raise NO_PROGRAM
     calls = list(promotable(turn, invocation_id).select_related("tool")[: MAX_STEPS + 1])
     if not calls:
         raise NothingToPromote

@@ -7,7 +7,11 @@ from django.db import connection
 from django.db.models import Prefetch, QuerySet
 
 from chat.models import Artifact, Conversation, Message, Turn
+from chat.models.turn import OPEN
 from config.lib.errors import NotFound
+
+META_TOOLS = frozenset({"search_tools", "ask_user"})
+"""Tools of the conversation itself; a sequence has no use for them."""
 
 TURNS_SHOWN = 30
 """Turns of a conversation on one page; a link leads to the earlier ones."""
@@ -81,6 +85,22 @@ def artifact_of(user: User, artifact_id: UUID) -> Artifact:
     if artifact is None:
         raise NotFound("There is no such artifact among yours.", "Reload the conversation.")
     return artifact
+
+
+def has_promotable(turn: Turn) -> bool:
+    """Tell whether a tool answered in a turn that is over, so that a sequence can be made of it.
+
+    It reads the messages alone, which a page of turns has at hand.
+    """
+    if turn.status in OPEN:
+        return False
+    messages = turn.messages.all()
+    names = {call["id"]: call["name"] for message in messages for call in message.tool_calls}
+    return any(
+        (message.result or {}).get("status") == "succeeded"
+        and names.get(message.tool_call_id, "") not in META_TOOLS
+        for message in messages
+    )
 
 
 def turn_of_person(user: User, turn_id: UUID) -> Turn:

@@ -5,6 +5,7 @@ from chat.views import (
     continuing,
     conversations,
     labelling,
+    promoting,
     requests,
     turns,
     variables,
@@ -37,6 +38,7 @@ urlpatterns = [
     path("requests/<uuid:request_id>/", requests.request_answer, name="request_answer"),
     path("turns/<uuid:turn_id>/continue/", continuing.turn_continue, name="turn_continue"),
     path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
+    path("turns/<uuid:turn_id>/promote/", promoting.promote, name="turn_promote"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

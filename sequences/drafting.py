@@ -23,8 +23,8 @@ from sequences.mapping import (
     evaluate,
 )
 
-SHORTEST_PART = 4
-"""Characters of a value that is looked for inside other texts; shorter ones stand there by chance."""
+SHORTEST_PART, SHORTEST_NUMBER = 4, 3
+"""Characters of a value that is looked for inside other texts; shorter ones are there by chance."""
 
 MOST_LEAVES = 5_000
 """Values of one output that are looked at."""
@@ -244,7 +244,7 @@ def _template(text: str, leaves: Sequence[_Leaf], inputs: _Inputs) -> str:
         if isinstance(leaf.value, str | int | float) and not isinstance(leaf.value, bool):
             path = leaf.path if not leaf.path or leaf.path.startswith("[") else f".{leaf.path}"
             parts[as_text(leaf.value)] = f"steps.{leaf.step}{path}", leaf.value
-    whole = [part for part in parts if len(part.strip()) >= SHORTEST_PART and part in text]
+    whole = [part for part, (_, value) in parts.items() if part in text and _is_long(value)]
     if not whole:
         return ""
     longest = sorted(whole, key=len, reverse=True)
@@ -254,6 +254,11 @@ def _template(text: str, leaves: Sequence[_Leaf], inputs: _Inputs) -> str:
     if not found or any("}" in each or len(each) > MAX_EXPRESSION_LENGTH for each in expressions):
         return ""
     return either.sub(lambda match: f"{{{{ {parts[match[0]][0]} }}}}", text)
+
+
+def _is_long(value: JsonValue) -> bool:
+    least = SHORTEST_PART if isinstance(value, str) else SHORTEST_NUMBER
+    return len(as_text(value).strip()) >= least
 
 
 def _built(value: JsonValue, leaves: Sequence[_Leaf]) -> JsonObject | None:

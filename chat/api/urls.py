@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import experiments, requests, views
+from chat.api import experiments, promoting, requests, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -32,6 +32,10 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/requests/<uuid:request_id>/",
         requests.RequestView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/promote/",
+        promoting.TurnPromoteView.as_view(),
     ),
     path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
     path(

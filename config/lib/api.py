@@ -17,8 +17,9 @@ if TYPE_CHECKING:  # DRF's views import this module through the settings
 class HasRequiredScope(BasePermission):
     """Let a token in only where it carries the scope that the view names.
 
-    A view says `required_scopes = {"GET": "tools:read", "POST": "tools:write"}`. A session is a
-    person in the browser and is not limited by scopes; a token without scopes may do all.
+    A view says `required_scopes = {"GET": "tools:read", "POST": ("chat", "tools:write")}`; of
+    several, a token needs all. A session is a person in the browser and is not limited by
+    scopes; a token without scopes may do all.
     """
 
     message = "This token lacks the scope that the request needs."
@@ -27,9 +28,12 @@ class HasRequiredScope(BasePermission):
         """Compare the token's scopes with what the view requires for this method."""
         needed = getattr(view, "required_scopes", {}).get(request.method)
         granted: Sequence[str] = getattr(request.auth, "scopes", None) or ()
-        if not needed or request.auth is None or not granted or needed in granted:
+        if not needed or request.auth is None or not granted:
             return True
-        raise exceptions.PermissionDenied(f"This token lacks the scope “{needed}”.")
+        for scope in (needed,) if isinstance(needed, str) else needed:
+            if scope not in granted:
+                raise exceptions.PermissionDenied(f"This token lacks the scope “{scope}”.")
+        return True
 
 
 class CursorPages(CursorPagination):

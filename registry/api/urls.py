@@ -46,7 +46,7 @@ urlpatterns = [
     path("tools/", tools.ToolListView.as_view()),
     path("tools/search/", tools.ToolSearchView.as_view()),
     path("tools/<uuid:tool_id>/similar/", tools.ToolSimilarView.as_view()),
-    path("tools/<uuid:tool_id>/", tools.ToolView.as_view()),
+    path("tools/<uuid:tool_id>/", tools.ToolView.as_view(), name="tool-detail"),
     path("tools/<uuid:tool_id>/impact/", impact.ToolImpactView.as_view()),
     path("tools/<uuid:tool_id>/deprecation/", deprecation.ToolDeprecationView.as_view()),
     path("tools/<uuid:tool_id>/run/", tools.ToolRunView.as_view()),
