@@ -177,7 +177,7 @@ class Toolbox:
         context = self._context.derive(progress=progress, approved=approved, call_id=call_id)
         if self.code is not None and name == self.code.wire_name:
             context = context.derive(tools=lambda: self.toolset)
-            return await in_tool_thread(self._called, self.code, arguments, context)
+            return await in_tool_thread(self._run_code, self.code, arguments, context)
         return await in_tool_thread(self._called_by_name, name, arguments, context)
 
     def _called_by_name(
@@ -207,6 +207,17 @@ class Toolbox:
         fit, _ = registered.kept([spec.tool_id])
         self._offered.add(fit.values())
         return spec
+
+    def _run_code(
+        self, code: ToolSpec, arguments: JsonObject, context: CallContext
+    ) -> Answer | Pause:
+        """Run a program; the tools that it called count as used."""
+        answer = self._called(code, arguments, context)
+        if isinstance(answer, Answer):
+            told = self.toolset
+            called = {call.get("tool") for call in (answer.details or {}).get("calls", [])}
+            self._offered.use([spec.tool_id for name, spec in told.items() if name in called])
+        return answer
 
     def _called(
         self, spec: ToolSpec, arguments: JsonObject, context: CallContext

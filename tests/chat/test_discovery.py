@@ -9,10 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from agents.access import agent_context
 from agents.models import AgentTool
 from agents.models.agent import DiscoveryMode
+from chat.budget import tokens_of
 from chat.injection import Toolbox
 from chat.models import DiscoveredTool
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
+from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.models.package import ReviewStatus
@@ -169,7 +171,7 @@ def test_a_find_changes_neither_the_prompt_nor_how_running_code_is_told(
     model.calls(Call("search_tools", {"need": "the time in a time zone"}))
     model.enqueue("Found.", "And on.")
     say(conversation, "hello")
-    say(conversation, TOKYO)
+    say(conversation, "thanks")
     prompts = {request["messages"][0]["content"] for request in model.requests}
     assert len(prompts) == 1
     firsts = {json.dumps(request["tools"][:3]) for request in model.requests}
@@ -295,9 +297,11 @@ def test_what_gave_way_comes_back_at_the_end_when_it_is_called(talk, model, say,
 def test_a_find_makes_the_least_recently_used_give_way(talk, catalogue):
     conversation = talk(DiscoveryMode.AUTO_FILTER)
     first = found_by(conversation, TOKYO)
-    room = first["tokens"]["spent"] + 30  # for no second tool
-    type(conversation.agent).objects.update(schema_budget=max(room, 500))
-    conversation.agent.refresh_from_db()
+    sizes = [
+        tokens_of(MODEL, load_spec(catalogue[name]), guided=True)
+        for name in ("current_time", "calculator")
+    ]
+    conversation.agent.schema_budget = first["tokens"]["fixed"] + max(sizes)  # room for one
     found = found_by(conversation, "Calculate an arithmetic expression")
     assert [tool["name"] for tool in found["evicted"]] == ["current_time"]
     assert [tool["name"] for tool in found["visible"]] == ["calculator"]
