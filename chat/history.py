@@ -10,24 +10,16 @@ from chat.models import Message
 from chat.models.message import Role
 from config.lib.types import JsonObject
 
-BUDGET = 200_000
-"""Characters of a conversation that are told to the model, about 50,000 tokens; whole turns are
-left out from the start when there are more."""
-
 INTERRUPTED = '{"status": "failed", "error": {"message": "The call was interrupted."}}'
 
 
 def messages_for_model(messages: Sequence[Message]) -> list[JsonObject]:
-    """Return a conversation's messages, in order, in the shape of OpenAI's chat completions."""
-    turns = [_told(list(rows)) for _, rows in groupby(messages, key=_turn_of)]
-    kept: list[list[JsonObject]] = []
-    left = BUDGET
-    for turn in reversed(turns):
-        left -= sum(len(str(message)) for message in turn)
-        if left < 0 and kept:
-            break
-        kept.insert(0, turn)
-    return [message for turn in kept for message in turn]
+    """Return a conversation's messages, in order, in the shape of OpenAI's chat completions.
+
+    All of them: `chat.fitting` leaves out what a model cannot read.
+    """
+    turns = (_told(list(rows)) for _, rows in groupby(messages, key=_turn_of))
+    return [message for turn in turns for message in turn]
 
 
 def _turn_of(message: Message) -> UUID:

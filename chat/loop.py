@@ -13,7 +13,17 @@ from uuid import uuid4
 
 from chat.answers import Answer
 from chat.errors import StepLimitReached, TooManyMalformedCalls
-from chat.llm import ModelEvent, TextDelta, ToolCallReady, Usage
+from chat.llm import (
+    Compacted,
+    ModelEvent,
+    Notice,
+    Retried,
+    Switched,
+    TextDelta,
+    ToolCallDraft,
+    ToolCallReady,
+    Usage,
+)
 from config.lib.types import JsonObject, JsonValue
 from registry.context import Progress
 from registry.errors import InvalidArguments
@@ -26,7 +36,7 @@ MAX_MALFORMED = 3
 
 
 class Model(Protocol):
-    """Asks a model; `chat.llm.stream` with the model's name filled in."""
+    """Asks a model; `chat.asking.Asking` of a turn."""
 
     def __call__(
         self,
@@ -34,7 +44,7 @@ class Model(Protocol):
         tools: Sequence[JsonObject],
         *,
         answer_only: bool,
-    ) -> AsyncIterator[ModelEvent]: ...
+    ) -> AsyncIterator[ModelEvent | Notice]: ...
 
 
 class Tools(Protocol):
@@ -86,7 +96,17 @@ class Finished:
     usage: Usage
 
 
-LoopEvent = TextDelta | Usage | Said | CallStarted | CallProgressed | CallEnded | Finished
+LoopEvent = (
+    TextDelta
+    | ToolCallDraft
+    | Notice
+    | Usage
+    | Said
+    | CallStarted
+    | CallProgressed
+    | CallEnded
+    | Finished
+)
 
 
 async def run(
@@ -113,6 +133,8 @@ async def run(
                     calls.append(_unique(event, seen))
                 case Usage():
                     usage += event
+                    yield event
+                case ToolCallDraft() | Retried() | Switched() | Compacted():
                     yield event
         said = Said("".join(words), tuple(calls))
         yield said

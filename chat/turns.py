@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from functools import cache
 from uuid import UUID
@@ -17,7 +16,8 @@ from redis import asyncio as aioredis
 
 from agents.access import agent_context
 from agents.experiments import arm_in_force
-from chat import history, llm, loop
+from chat import history, loop
+from chat.asking import Asking
 from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, connect, event_append
 from chat.injection import Toolbox
@@ -30,6 +30,7 @@ from chat.prompt import system_prompt
 from chat.recording import Recorder
 from chat.secrecy import Secrecy
 from chat.selectors import path_to
+from chat.steps import StepLog
 from chat.threads import in_thread
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
@@ -164,17 +165,10 @@ async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: thread
         may_run_code=toolbox.code is not None,
     )
     messages = secrecy.masker.value([{"role": "system", "content": prompt}, *said])
-    async for event in loop.run(messages, model=_model(turn.model), tools=toolbox):
+    steps = StepLog(turn.pk, secrecy.look)
+    model = Asking([turn.model, *agent.fallback_models], agent.tool_protocol, steps)
+    async for event in loop.run(messages, model=model, tools=toolbox):
         await recorder.take(event)
-
-
-def _model(name: str) -> loop.Model:
-    def ask(
-        messages: Sequence[JsonObject], tools: Sequence[JsonObject], *, answer_only: bool
-    ) -> AsyncIterator[llm.ModelEvent]:
-        return llm.stream(name, messages, tools, answer_only=answer_only)
-
-    return ask
 
 
 def _claim(turn_id: UUID) -> Turn | None:
