@@ -240,7 +240,7 @@ class _Wait(wait_base):
 
     def __init__(self) -> None:
         first, most = settings.MODEL_RETRY_SECONDS, settings.MODEL_RETRY_MOST_SECONDS
-        self._growing = wait_exponential_jitter(initial=first, max=most, jitter=first)
+        self._growing = wait_exponential_jitter(multiplier=first, max=most, jitter=first)
 
     def __call__(self, retry_state: RetryCallState) -> float:
         error: Any = retry_state.outcome.exception() if retry_state.outcome else None

@@ -26,6 +26,14 @@ _NO_TOOLS = re.compile(
 )
 """How providers say that a model takes no tools."""
 
+_TOO_LONG = re.compile(
+    r"context_length_exceeded|maximum context length|context (window|length|size)[^.]{0,40}exceed"
+    r"|exceed[^.]{0,60}(context|input token|token limit|token count)|(prompt|input) is too long"
+    r"|too many (input )?tokens",
+    re.IGNORECASE,
+)
+"""How they say that it is more than it reads at once; LiteLLM knows only some of these."""
+
 
 def told(
     litellm: ModuleType, problem: Exception, model: str, *, began: bool, with_tools: bool = False
@@ -50,9 +58,16 @@ def _kind(litellm: ModuleType, problem: Exception, *, with_tools: bool) -> type[
     refusals = (known.BadRequestError, known.UnprocessableEntityError, known.NotFoundError)
     if with_tools and isinstance(problem, refusals) and _NO_TOOLS.search(words):
         return errors.ToolsRefused
+    if isinstance(problem, refusals) and _TOO_LONG.search(
+        f"{words} {getattr(problem, 'code', '')}"
+    ):
+        return errors.ContextTooLong
     # some refusals come without a class of their own
-    if getattr(problem, "status_code", None) == HTTPStatus.FORBIDDEN:
+    status = getattr(problem, "status_code", None)
+    if status == HTTPStatus.FORBIDDEN:
         return errors.ModelUnauthorised
+    if status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return errors.ContextTooLong
     if "LLM Provider NOT provided" in words:
         return errors.ModelUnknown
     if "Connection error" in words:

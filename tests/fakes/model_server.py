@@ -109,7 +109,7 @@ class ModelServer:
     def refuses(
         self, status: int, message: str = "No.", code: str = "", *, times: int = 1, **headers: str
     ) -> None:
-        """Add refusals in the shape of OpenAI's errors; `retry_after` is the header of that name."""
+        """Add refusals in the shape of OpenAI's errors; `retry_after` is a header."""
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         refusal = Reply(status=status, error={"message": message, "code": code}, headers=named)
         self._script += [refusal] * times
