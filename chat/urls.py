@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import artifacts, conversations, labelling, turns, variables
+from chat.views import artifacts, conversations, labelling, steps, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -26,6 +26,7 @@ urlpatterns = [
     path("artifacts/<uuid:artifact_id>/", artifacts.artifact_download, name="artifact_download"),
     path("turns/<uuid:turn_id>/values/", variables.turn_values, name="turn_values"),
     path("turns/<uuid:turn_id>/label/", labelling.turn_label, name="turn_label"),
+    path("turns/<uuid:turn_id>/steps/", steps.turn_steps, name="turn_steps"),
     path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(

@@ -26,6 +26,9 @@ _NO_TOOLS = re.compile(
 )
 """How providers say that a model takes no tools."""
 
+_FILTERED = re.compile(r"content[_ ](filter|management policy)|content policy", re.IGNORECASE)
+"""How they say that a filter held a message back; LiteLLM knows only some of these."""
+
 _TOO_LONG = re.compile(
     r"context_length_exceeded|maximum context length|context (window|length|size)[^.]{0,40}exceed"
     r"|exceed[^.]{0,60}(context|input token|token limit|token count)|(prompt|input) is too long"
@@ -56,12 +59,13 @@ def _kind(litellm: ModuleType, problem: Exception, *, with_tools: bool) -> type[
     known = litellm.exceptions
     words = str(problem)
     refusals = (known.BadRequestError, known.UnprocessableEntityError, known.NotFoundError)
-    if with_tools and isinstance(problem, refusals) and _NO_TOOLS.search(words):
-        return errors.ToolsRefused
-    if isinstance(problem, refusals) and _TOO_LONG.search(
-        f"{words} {getattr(problem, 'code', '')}"
-    ):
-        return errors.ContextTooLong
+    if isinstance(problem, refusals):
+        if with_tools and _NO_TOOLS.search(words):
+            return errors.ToolsRefused
+        if _TOO_LONG.search(words):
+            return errors.ContextTooLong
+        if _FILTERED.search(words):
+            return errors.AnswerFiltered
     # some refusals come without a class of their own
     status = getattr(problem, "status_code", None)
     if status == HTTPStatus.FORBIDDEN:
