@@ -139,12 +139,12 @@ class Asking:
                 await asyncio.sleep(do)
 
     async def _room(self, model: str) -> "_Room":
-        """Return how much a model reads; the first time it is looked up, beside the event loop."""
+        """Return how much a model reads, and note the way in which it is asked."""
         if model not in self._rooms:
-            self._rooms[model] = await asyncio.to_thread(_Room, model)
-            takes_tools = await asyncio.to_thread(llm.takes_tools, model)
+            facts = await llm.facts_of(model)
+            self._rooms[model] = _Room(model, facts.window or settings.MODEL_CONTEXT_TOKENS)
             if self._protocol == ToolProtocol.TEXT or (
-                self._protocol == ToolProtocol.AUTO and not takes_tools
+                self._protocol == ToolProtocol.AUTO and not facts.takes_tools
             ):
                 self._in_words.add(model)
         return self._rooms[model]
@@ -178,10 +178,8 @@ class _Request:
 class _Room:
     """How much a model reads at once, and how it counts."""
 
-    def __init__(self, model: str) -> None:
+    def __init__(self, model: str, window: int) -> None:
         self._model = model
-        window = llm.context_window(model) or settings.MODEL_CONTEXT_TOKENS
-        # some lists give a model as much to say as to read
         self._window = window - min(settings.MODEL_ANSWER_TOKENS, window // 4)
         self._counted: dict[str, int] = {}
 

@@ -12,10 +12,11 @@ from chat.llm.events import (
     ToolCallReady,
     Usage,
 )
-from chat.llm.knowledge import context_window, count_tokens, takes_tools
+from chat.llm.knowledge import Facts, count_tokens, facts_of
 
 __all__ = [
     "Compacted",
+    "Facts",
     "ModelEvent",
     "Notice",
     "Retried",
@@ -24,10 +25,9 @@ __all__ = [
     "ToolCallDraft",
     "ToolCallReady",
     "Usage",
-    "context_window",
     "count_tokens",
     "embed",
+    "facts_of",
     "stream",
-    "takes_tools",
     "warm_up",
 ]

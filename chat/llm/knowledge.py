@@ -1,7 +1,8 @@
 """What LiteLLM knows of a model: how much it reads, whether it takes tools, how it counts."""
 
+import asyncio
 import contextlib
-from functools import lru_cache
+from dataclasses import dataclass
 
 from chat import demo
 from chat.llm import library
@@ -23,9 +24,32 @@ def count_tokens(model: str, text: str) -> int:
         return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 1
 
 
-@lru_cache(maxsize=256)
-def context_window(model: str) -> int | None:
-    """Return the tokens that a model reads at the most, or None where that is not known."""
+@dataclass(frozen=True)
+class Facts:
+    """What is known of a model; `window` is how many tokens it reads, None where nobody says."""
+
+    window: int | None
+    takes_tools: bool
+
+
+_facts: dict[str, Facts] = {}
+
+
+async def facts_of(model: str) -> Facts:
+    """Return what is known of a model; the first time it is looked up beside the event loop.
+
+    Of some local servers LiteLLM asks the server itself.
+    """
+    if model not in _facts:
+        _facts[model] = await asyncio.to_thread(_looked_up, model)
+    return _facts[model]
+
+
+def _looked_up(model: str) -> Facts:
+    return Facts(_window(model), _takes_tools(model))
+
+
+def _window(model: str) -> int | None:
     if model.startswith(f"{demo.PROVIDER}/"):
         return None
     with contextlib.suppress(Exception):  # it has many ways to say that it knows no such model
@@ -33,8 +57,7 @@ def context_window(model: str) -> int | None:
     return None
 
 
-@lru_cache(maxsize=256)
-def takes_tools(model: str) -> bool:
+def _takes_tools(model: str) -> bool:
     """Tell whether a model may be sent tools: False only where LiteLLM knows that it may not.
 
     Its list marks most models that take tools, but far from all, so no mark is no “no”.

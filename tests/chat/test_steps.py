@@ -1,15 +1,20 @@
 """What the model saw: kept with every request, shown to the owner of the conversation alone."""
 
+import threading
+
 import pytest
 from django.conf import settings
 from django.urls import reverse
 
 from agents.models import Agent
+from chat import services
 from chat.models import Conversation, ModelStep, Turn
 from chat.models.turn import TurnStatus
 from chat.steps import steps_of
 from tests import factories
+from tests.chat.conftest import finished
 from tests.fakes.model_server import MODEL, Call, Reply
+from tests.live import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -113,6 +118,28 @@ def test_a_request_that_failed_is_kept_with_its_error(conversation, model, say):
     step = ModelStep.objects.get(turn=turn)
     assert step.error["code"] == "model_unauthorised"
     assert step.messages[-1] == {"role": "user", "content": "Hello?"}
+
+
+def test_a_request_that_was_stopped_is_kept(conversation, model):
+    hold = threading.Event()
+    model.enqueue(Reply("Once upon a time there was", hold=hold))
+    turn = services.message_send(conversation, content="Tell a story")
+    eventually(lambda: turn.events.filter(name="text.delta").exists(), what="the first words")
+    services.turn_stop(turn)
+    finished(turn)
+    hold.set()
+    step = ModelStep.objects.get(turn=turn)
+    assert (step.error, step.usage) == (None, {})
+    assert step.messages[-1]["content"] == "Tell a story"
+
+
+def test_a_long_call_is_told_live(conversation, model, say):
+    slow = Call("calculator", {"expression": "1+" * 40 + "1"}, "call_a")
+    model.enqueue(Reply(calls=(slow,), pause=0.06), "41.")
+    turn = say(conversation, "Count")
+    drafts = events_of(turn, "tool.drafting")
+    assert {(draft["id"], draft["name"]) for draft in drafts} == {("call_a", "calculator")}
+    assert drafts[-1]["size"] <= len(slow.text)
 
 
 def test_a_secret_is_kept_out_of_what_the_model_saw(conversation, model, say, client, alice):
