@@ -107,12 +107,19 @@ class ModelError(DomainError):
     code = "model_error"
     status = HTTPStatus.FAILED_DEPENDENCY
     default_hint = "Send the message again in a moment."
+    passing = False
+    """Whether the same model may answer when it is asked again in a moment."""
+    another_may = False
+    """Whether another model may do what this one did not."""
+    retry_after: float | None = None
+    """Seconds that the provider asks to wait, if it does."""
 
 
 class ModelUnauthorised(ModelError):
     """The model's provider refused the API key, or none is set."""
 
     code = "model_unauthorised"
+    another_may = True
     default_hint = (
         "Set the provider's variable (such as OPENAI_API_KEY) for the server, then restart it."
     )
@@ -122,6 +129,7 @@ class ModelUnknown(ModelError):
     """The provider knows no such model."""
 
     code = "model_unknown"
+    another_may = True
     default_hint = (
         "Correct the agent's model or OUTFITTER_MODEL: “provider/model”, as LiteLLM has it."
     )
@@ -131,6 +139,8 @@ class ModelRateLimited(ModelError):
     """The model's provider takes no more requests at the moment."""
 
     code = "model_rate_limited"
+    passing = True
+    another_may = True
     default_hint = "Wait a minute and send the message again, or raise the limit at the provider."
 
 
@@ -138,6 +148,8 @@ class ModelUnreachable(ModelError):
     """The model's provider cannot be reached."""
 
     code = "model_unreachable"
+    passing = True
+    another_may = True
     default_hint = "Check the server's network and the provider's base address, then try again."
 
 
@@ -145,13 +157,40 @@ class ModelUnavailable(ModelError):
     """The model's provider has an error of its own."""
 
     code = "model_unavailable"
+    passing = True
+    another_may = True
 
 
 class ModelInterrupted(ModelError):
     """The model broke off in the middle of its answer."""
 
     code = "model_interrupted"
+    passing = True
+    another_may = True
     default_hint = "What it said until then is kept. Send the message again."
+
+
+class ModelTimeout(ModelError):
+    """The model took too long to answer."""
+
+    code = "model_timeout"
+    passing = True
+    another_may = True
+    default_hint = "Try again, or choose a faster model for the agent."
+
+
+class AnswerCutOff(ModelError):
+    """The model reached the length that its provider allows for one answer."""
+
+    code = "answer_cut_off"
+    default_hint = "What it said until then is kept. Ask it to go on, or for less at once."
+
+
+class AnswerFiltered(ModelError):
+    """The provider's content filter held the answer back."""
+
+    code = "answer_filtered"
+    default_hint = "Put the message in other words, or choose another model for the agent."
 
 
 class ContextTooLong(ModelError):
@@ -179,3 +218,10 @@ class NotPromotable(Conflict):
     """The calls cannot be made into a sequence; the message says why."""
 
     code = "not_promotable"
+
+
+class ToolsRefused(ModelRefusedRequest):
+    """The model takes no tools; they are told to it in words instead."""
+
+    code = "model_refused_tools"
+    default_hint = "Set the agent's tool calls to “written in the text”, or choose another model."

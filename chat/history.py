@@ -12,10 +12,6 @@ from chat.models import Message
 from chat.models.message import Role
 from config.lib.types import JsonObject
 
-BUDGET = 200_000
-"""Characters of a conversation that are told to the model, about 50,000 tokens; whole turns are
-left out from the start when there are more."""
-
 INTERRUPTED = Answer.failed(CallInterrupted(), tool="").for_model()
 
 GO_ON = "Your message broke off here. Go on from where it ended, without repeating it."
@@ -25,19 +21,13 @@ GO_ON = "Your message broke off here. Go on from where it ended, without repeati
 def messages_for_model(messages: Sequence[Message], *, taken_up: bool = False) -> list[JsonObject]:
     """Return a conversation's messages, in order, in the shape of OpenAI's chat completions.
 
-    The last turn is `taken_up` where the model is to go on with it, and not with a new message.
+    All of them: `chat.fitting` leaves out what a model cannot read. The last turn is `taken_up`
+    where the model is to go on with it, and not with a new message.
     """
     turns = [_told(list(rows)) for _, rows in groupby(messages, key=_turn_of)]
     if taken_up and turns and turns[-1][-1]["role"] == Role.ASSISTANT:
         turns[-1].append({"role": "user", "content": GO_ON})
-    kept: list[list[JsonObject]] = []
-    left = BUDGET
-    for turn in reversed(turns):
-        left -= sum(len(str(message)) for message in turn)
-        if left < 0 and kept:
-            break
-        kept.insert(0, turn)
-    return [message for turn in kept for message in turn]
+    return [message for turn in turns for message in turn]
 
 
 def _turn_of(message: Message) -> UUID:

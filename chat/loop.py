@@ -14,7 +14,7 @@ from chat.answers import Answer
 from chat.calls import CallEnded, CallPaused, CallProgressed, Due, Tools, parsed, run_calls
 from chat.errors import CallRepeated, StepLimitReached
 from chat.habits import Habits, Step
-from chat.llm import ModelEvent, TextDelta, ToolCallReady, Usage
+from chat.llm import ModelEvent, Notice, TextDelta, ToolCallDraft, ToolCallReady, Usage
 from config.lib.types import JsonObject, JsonValue
 
 MAX_STEPS = 8
@@ -22,7 +22,7 @@ MAX_STEPS = 8
 
 
 class Model(Protocol):
-    """Asks a model; `chat.llm.stream` with the model's name filled in."""
+    """Asks a model; `chat.asking.Asking` of a turn."""
 
     def __call__(
         self,
@@ -30,7 +30,7 @@ class Model(Protocol):
         tools: Sequence[JsonObject],
         *,
         answer_only: bool,
-    ) -> AsyncIterator[ModelEvent]: ...
+    ) -> AsyncIterator[ModelEvent | Notice]: ...
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,8 @@ class Finished:
 
 
 LoopEvent = (
-    TextDelta | Usage | Said | CallStarted | CallProgressed | CallEnded | CallPaused | Paused
-) | Finished
+    TextDelta | ToolCallDraft | Notice | Usage | Said | CallStarted | CallProgressed | CallEnded
+) | (CallPaused | Paused | Finished)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -196,7 +196,7 @@ class _Heard:
         self._seen = seen
         self.usage = Usage()
 
-    def take(self, event: ModelEvent) -> None:
+    def take(self, event: ModelEvent | Notice) -> None:
         match event:
             case TextDelta(text):
                 self._words.append(text)

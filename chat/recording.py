@@ -4,7 +4,15 @@ from uuid import UUID
 
 from chat.calls import CallEnded, CallPaused, CallProgressed
 from chat.events import EventLog
-from chat.llm import TextDelta, ToolCallReady, Usage
+from chat.llm import (
+    Compacted,
+    Retried,
+    Switched,
+    TextDelta,
+    ToolCallDraft,
+    ToolCallReady,
+    Usage,
+)
 from chat.loop import CallStarted, Finished, LoopEvent, Paused, Said, readable
 from chat.models import Message, Turn
 from chat.models.message import Role
@@ -69,6 +77,17 @@ class Recorder:
                 await self._call_ended(event)
             case Usage():  # counted at once: a turn that fails later has cost this too
                 self.usage = event if self.usage is None else self.usage + event
+            case ToolCallDraft(id=call_id, name=name, size=size):
+                data = {"id": call_id, "name": name, "size": size}
+                await self._log.append("tool.drafting", data)
+            case Retried(model=model, error=error, waits_ms=waits_ms):
+                data = {"model": model, "error": error, "waits_ms": waits_ms}
+                await self._log.append("model.retried", data)
+            case Switched(model=model, to=to, error=error):
+                data = {"from": model, "to": to, "error": error}
+                await self._log.append("model.switched", data)
+            case Compacted(told):
+                await self._log.append("context.compacted", told)
             case CallPaused() | Paused() | Finished():
                 pass  # the turn itself is told of it: see `chat.waiting` and `chat.turns`
 

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import threading
-from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from functools import cache, partial
 from uuid import UUID
@@ -17,7 +16,8 @@ from redis import asyncio as aioredis
 
 from agents.access import agent_context
 from agents.experiments import arm_in_force
-from chat import history, llm, loop
+from chat import history, loop
+from chat.asking import Asking
 from chat.deciding import DecidedTools
 from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, announce_now, connect, event_append
@@ -34,6 +34,7 @@ from chat.recording import Recorder
 from chat.resuming import Standing, half_said, recorded_of, standing_of
 from chat.secrecy import Secrecy
 from chat.selectors import path_to
+from chat.steps import StepLog
 from chat.threads import in_thread
 from chat.waiting import remembering, requests_close, turn_wait
 from config.lib.errors import DomainError
@@ -225,11 +226,13 @@ async def _work(
         may_run_code=toolbox.code is not None,
     )
     messages = secrecy.masker.value([{"role": "system", "content": prompt}, *said])
-    tools = DecidedTools(toolbox, standing.decisions)
+    model = Asking(
+        [turn.model, *agent.fallback_models], agent.tool_protocol, StepLog(turn.pk, secrecy.look)
+    )
     steps = loop.run(
         messages,
-        model=_model(turn.model),
-        tools=tools,
+        model=model,
+        tools=DecidedTools(toolbox, standing.decisions),
         max_steps=agent.max_steps,
         begun=standing.begun,
     )
@@ -238,15 +241,6 @@ async def _work(
         if isinstance(event, Paused):
             return event
     return None
-
-
-def _model(name: str) -> loop.Model:
-    def ask(
-        messages: Sequence[JsonObject], tools: Sequence[JsonObject], *, answer_only: bool
-    ) -> AsyncIterator[llm.ModelEvent]:
-        return llm.stream(name, messages, tools, answer_only=answer_only)
-
-    return ask
 
 
 def _claim(turn_id: UUID) -> Turn | None:

@@ -7,6 +7,7 @@ from chat.views import (
     labelling,
     promoting,
     requests,
+    steps,
     turns,
     variables,
 )
@@ -37,6 +38,7 @@ urlpatterns = [
     path("turns/<uuid:turn_id>/label/", labelling.turn_label, name="turn_label"),
     path("requests/<uuid:request_id>/", requests.request_answer, name="request_answer"),
     path("turns/<uuid:turn_id>/continue/", continuing.turn_continue, name="turn_continue"),
+    path("turns/<uuid:turn_id>/steps/", steps.turn_steps, name="turn_steps"),
     path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
     path("turns/<uuid:turn_id>/promote/", promoting.promote, name="turn_promote"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),

@@ -296,6 +296,30 @@ SYNC_KEYWORD = os.environ.get("OUTFITTER_SYNC_KEYWORD", "").strip()
 OUTFITTER_MODEL = os.environ.get("OUTFITTER_MODEL", "demo/offline")
 """The LiteLLM model string for agents that name none of their own."""
 
+MODEL_TRIES = int(os.environ.get("OUTFITTER_MODEL_TRIES", "3"))
+"""How often a model is asked while its provider is busy or out of order, before it has spoken."""
+
+MODEL_RETRY_SECONDS = float(os.environ.get("OUTFITTER_MODEL_RETRY_SECONDS", "1"))
+"""About how long the first wait before another try is; each further one is twice as long."""
+
+MODEL_RETRY_MOST_SECONDS = float(os.environ.get("OUTFITTER_MODEL_RETRY_MOST_SECONDS", "30"))
+"""The longest wait; a provider that asks for more (Retry-After) is not asked again."""
+
+MODEL_FIRST_TOKEN_SECONDS = float(os.environ.get("OUTFITTER_MODEL_FIRST_TOKEN_SECONDS", "120"))
+"""How long a model may take to begin its answer."""
+
+MODEL_CHUNK_SECONDS = float(os.environ.get("OUTFITTER_MODEL_CHUNK_SECONDS", "60"))
+"""How long it may be silent in the middle of an answer."""
+
+MODEL_TOTAL_SECONDS = float(os.environ.get("OUTFITTER_MODEL_TOTAL_SECONDS", "600"))
+"""How long one answer may take in all."""
+
+MODEL_CONTEXT_TOKENS = int(os.environ.get("OUTFITTER_MODEL_CONTEXT_TOKENS", "128000"))
+"""How much a model reads at once that LiteLLM's list does not have."""
+
+MODEL_ANSWER_TOKENS = int(os.environ.get("OUTFITTER_MODEL_ANSWER_TOKENS", "4096"))
+"""What is kept free of that for the answer; at most a quarter of it."""
+
 ARTIFACT_THRESHOLD_BYTES = int(os.environ.get("OUTFITTER_ARTIFACT_THRESHOLD_BYTES", "16000"))
 """An output over this size is kept as an artifact of the conversation; the model gets its start."""
 

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import experiments, promoting, requests, views
+from chat.api import experiments, promoting, requests, steps, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -19,6 +19,10 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/events/",
         views.TurnEventsView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/steps/",
+        steps.TurnStepsView.as_view(),
     ),
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/stop/",

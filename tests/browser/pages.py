@@ -73,6 +73,7 @@ def every_page(room: Showroom) -> dict[str, str]:
         "agent-search-none": f"/agents/{room.new_agent.slug}/search/",
         "agent-search-new": f"{agent}/search/new/",
         "agent-search-case": f"{agent}/search/{room.case.pk}/",
+        "turn-steps": f"/chat/turns/{room.conversation.turns.first().pk}/steps/",
         "turn-label": f"/chat/turns/{room.conversation.turns.first().pk}/label/",
         "experiments": f"{agent}/experiments/",
         "experiments-none": f"/agents/{room.new_agent.slug}/experiments/",

@@ -15,7 +15,7 @@ from agents.experiments import ToolsetPlan, experiment_create, experiment_start
 from agents.models import Agent, Experiment, ModelUsage, SearchCase, SearchEvaluation
 from agents.search_cases import case_create
 from agents.search_evaluations import evaluation_request, evaluation_run
-from chat.models import Conversation, Message, Turn
+from chat.models import Conversation, Message, ModelStep, Turn
 from chat.models.message import Role as Speaker
 from chat.models.turn import TurnStatus
 from registry.importing.sync.feeds import feeds_ensure
@@ -289,7 +289,54 @@ def _experiment(owner: User, agent: Agent, tools: list[Tool]) -> tuple[Experimen
             Message.objects.create(
                 turn=turn, position=1, role=Speaker.TOOL, result={"status": state}
             )
+    _requests(conversation)
     return made, conversation
+
+
+def _requests(conversation: Conversation) -> None:
+    """Keep two requests to a model: a long one that was tried twice, and one that failed."""
+    turn = conversation.turns.get()
+    function = {"name": "convert_currency", "description": "Converts.", "parameters": WIDE}
+    call = {"id": "c", "type": "function", "function": {"name": "w" * 64, "arguments": "{}"}}
+    ModelStep.objects.create(
+        turn=turn,
+        number=1,
+        model="openai/gpt-4o",
+        messages=[
+            {"role": "system", "content": "You help with trains. " * 200},
+            {"role": "user", "content": "What does the night train cost?"},
+        ],
+        tools=[{"type": "function", "function": function}],
+        attempts=[
+            {"model": "anthropic/claude", "waited_ms": 0, "error": "model_rate_limited"},
+            {"model": "openai/gpt-4o", "waited_ms": 1834},
+        ],
+        compaction={
+            "rule": "turns",
+            "dropped_turns": 3,
+            "dropped_results": 2,
+            "tokens_before": 140_000,
+            "tokens_after": 118_000,
+        },
+        usage={"input_tokens": 118_100, "output_tokens": 80, "cached_tokens": 90_000},
+        cost=Decimal("0.296"),
+        first_token_ms=2_610,
+        duration_ms=4_020,
+    )
+    ModelStep.objects.create(
+        turn=turn,
+        number=2,
+        shared=2,
+        model="openai/gpt-4o",
+        messages=[
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c", "content": "x" * 900},
+        ],
+        protocol="text",
+        attempts=[{"model": "openai/gpt-4o", "waited_ms": 0, "error": "model_timeout"}],
+        duration_ms=120_000,
+        error={"code": "model_timeout", "message": "It took too long.", "hint": "Try again."},
+    )
 
 
 def _searches(owner: User, agent: Agent, tools: list[Tool]) -> SearchCase:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import connections
 from django.test import AsyncClient
@@ -34,6 +35,8 @@ def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelS
     """Give the scripted model, with an empty script."""
     monkeypatch.setenv("OPENAI_API_BASE", _served_model.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted-secret-key")
+    # the waits are the product's, only shorter
+    monkeypatch.setattr(settings, "MODEL_RETRY_SECONDS", 0.01)
     _served_model.requests.clear()
     _served_model._script.clear()
     _served_model._embeddings.clear()

@@ -210,7 +210,7 @@ def test_a_call_that_was_cut_off_has_an_answer_in_the_history(conversation, mode
     ],
 )
 def test_a_refusal_of_the_provider_is_told_without_the_key(conversation, model, say, status, code):
-    model.refuses(status, "Incorrect API key provided: sk-scripted-secret-key.")
+    model.refuses(status, "Incorrect API key provided: sk-scripted-secret-key.", times=3)
     turn = say(conversation, "Hello?")
     assert turn.status == TurnStatus.FAILED
     assert turn.error["code"] == code
@@ -237,7 +237,7 @@ def test_a_model_that_dies_in_mid_sentence_is_told_so_and_its_words_are_kept(
     assert turn.messages.get(role=Role.ASSISTANT).content.startswith("I was")
 
 
-def test_a_provider_that_cannot_be_reached_is_told_so(conversation, monkeypatch, say):
+def test_a_provider_that_cannot_be_reached_is_told_so(conversation, model, monkeypatch, say):
     monkeypatch.setenv("OPENAI_API_BASE", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     assert say(conversation, "Hello?").error["code"] == "model_unreachable"

@@ -29,6 +29,8 @@ DIMENSIONS = 64
 PIECE = 7
 """Characters of one streamed piece; small, so that arguments come in several."""
 
+USAGE = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
+
 _ids = count(1)
 
 
@@ -49,7 +51,10 @@ class Call:
 class Reply:
     """One answer: words, then calls. With `hold`, it waits there after its first piece.
 
-    `dies` breaks the connection off before the end; `status` other than 200 refuses.
+    `dies` breaks the connection off before the end; `status` other than 200 refuses, with
+    `headers`. `late` seconds pass before the first piece, `pause` seconds before each further one.
+    `raw` are chunks that are sent as they are, in place of all else; `ended` is the finish reason
+    and `usage` what is counted, None for a provider that counts nothing.
     """
 
     text: str = ""
@@ -59,6 +64,12 @@ class Reply:
     status: int = 200
     cached: int = 0
     error: dict[str, Any] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    late: float = 0
+    pause: float = 0
+    raw: tuple[dict[str, Any], ...] = ()
+    ended: str = ""
+    usage: dict[str, Any] | None = field(default_factory=lambda: dict(USAGE))
 
 
 @dataclass
@@ -95,9 +106,13 @@ class ModelServer:
         """Add an answer that calls tools."""
         self._script.append(Reply(text, calls))
 
-    def refuses(self, status: int, message: str = "No.", code: str = "") -> None:
-        """Add a refusal in the shape of OpenAI's errors."""
-        self._script.append(Reply(status=status, error={"message": message, "code": code}))
+    def refuses(
+        self, status: int, message: str = "No.", code: str = "", *, times: int = 1, **headers: str
+    ) -> None:
+        """Add refusals in the shape of OpenAI's errors; `retry_after` is a header."""
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        refusal = Reply(status=status, error={"message": message, "code": code}, headers=named)
+        self._script += [refusal] * times
 
     def embeds(self, *answers: Embedding) -> None:
         """Add answers to the script of embeddings; past its end, every text has a vector."""
@@ -114,7 +129,7 @@ class ModelServer:
             return _refusal(500, {"message": "The script is at its end."})
         reply = self._script.popleft()
         if reply.status != 200:
-            return _refusal(reply.status, reply.error)
+            return _refusal(reply.status, reply.error, reply.headers)
         return StreamingResponse(_lines(reply), media_type="text/event-stream")
 
     async def embed(self, request: Request) -> Response:
@@ -134,23 +149,32 @@ class ModelServer:
         return JSONResponse({"object": "list", "data": rows, "model": "scripted", "usage": usage})
 
 
-def _refusal(status: int, error: dict[str, Any]) -> Response:
-    return JSONResponse({"error": {"type": "error", "param": None, **error}}, status)
+def _refusal(status: int, error: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+    return JSONResponse({"error": {"type": "error", "param": None, **error}}, status, headers)
 
 
 async def _lines(reply: Reply) -> AsyncIterator[str]:
+    if reply.late:
+        await asyncio.sleep(reply.late)
+    if reply.raw:
+        for chunk in reply.raw:
+            yield _line(chunk)
+        if not reply.dies:
+            yield "data: [DONE]\n\n"
+            return
     for number, delta in enumerate(_deltas(reply)):
+        if number and reply.pause:
+            await asyncio.sleep(reply.pause)
         if number == 1 and reply.hold:
             await asyncio.to_thread(reply.hold.wait, 30)
         yield _line({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     if reply.dies:
         raise ConnectionResetError("The script says that the model dies here.")
-    reason = "tool_calls" if reply.calls else "stop"
+    reason = reply.ended or ("tool_calls" if reply.calls else "stop")
     yield _line({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
-    usage: dict[str, Any] = {"prompt_tokens": 11, "completion_tokens": 7, "total_tokens": 18}
-    if reply.cached:
-        usage["prompt_tokens_details"] = {"cached_tokens": reply.cached}
-    yield _line({"choices": [], "usage": usage})
+    if reply.usage is not None:
+        details = {"prompt_tokens_details": {"cached_tokens": reply.cached}} if reply.cached else {}
+        yield _line({"choices": [], "usage": {**reply.usage, **details}})
     yield "data: [DONE]\n\n"
 
 

@@ -93,6 +93,7 @@ PAGES = (
     *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
     *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
     *("/sequences/", "/sequences/new", "/runs/", f"/runs/{RUN}/", f"/chat/{TALK}/", "/chat/"),
+    f"/chat/turns/{made('turn', 1)}/steps/",
     *USAGE,
     *(f"/invocations/?{query}" for query in CALLS if "user=" not in query),
     "/invocations/export/?format=csv",
