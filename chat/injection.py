@@ -10,9 +10,10 @@ from chat.answers import Answer
 from chat.artifacts import kept_if_large
 from chat.models import Message, Turn
 from chat.offered import Offered
-from chat.pauses import Pause, pause_of
+from chat.pauses import Pause, ask_of_pending, pause_of
 from chat.questions import ASK_USER_SCHEMA, question_put
 from chat.repeats import Searches
+from chat.replaying import keep, replay_of
 from chat.searching import Wanted, output_of, searched
 from chat.secrecy import Secrecy
 from chat.telling import entry_of_hit, shown_hits
@@ -24,6 +25,7 @@ from registry.context import CallContext, Progress
 from registry.errors import ToolError, UnknownTool
 from registry.execution import invoke
 from registry.loading import code_ids, code_spec
+from registry.results import ToolResult
 from registry.schemas import validate_arguments
 from registry.search.in_force import weights_now
 from registry.search.service import AT_HAND, SearchAnswer
@@ -211,12 +213,15 @@ class Toolbox:
     def _run_code(
         self, code: ToolSpec, arguments: JsonObject, context: CallContext
     ) -> Answer | Pause:
-        """Run a program; the tools that it called count as used."""
-        answer = self._called(code, arguments, context)
-        if isinstance(answer, Answer):
-            told = self.toolset
-            called = {call.get("tool") for call in (answer.details or {}).get("calls", [])}
-            self._offered.use([spec.tool_id for name, spec in told.items() if name in called])
+        """Run a program, or run it again up to where it waited; what it called counts as used."""
+        place = (self._turn.pk, context.call_id)
+        result = invoke(code, arguments, context.derive(replay=replay_of(*place)))
+        if pending := keep(*place, result):
+            return Pause(tuple(ask_of_pending(call) for call in pending))
+        answer = self._answer(result, code)
+        told = self.toolset
+        called = {call.get("tool") for call in (answer.details or {}).get("calls", [])}
+        self._offered.use([spec.tool_id for name, spec in told.items() if name in called])
         return answer
 
     def _called(
@@ -224,8 +229,9 @@ class Toolbox:
     ) -> Answer | Pause:
         """Call a tool; its answer holds nothing that this conversation keeps secret."""
         result = invoke(spec, arguments, context)
-        if pause := pause_of(result, spec, arguments):
-            return pause
+        return pause_of(result, spec, arguments) or self._answer(result, spec)
+
+    def _answer(self, result: ToolResult, spec: ToolSpec) -> Answer:
         answer = Answer.of(result)
         if self._secrecy is None:
             return answer

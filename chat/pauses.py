@@ -8,6 +8,7 @@ from chat.models.input_request import InputKind
 from config.lib.masking import Masker
 from config.lib.types import JsonObject
 from registry.errors import ApprovalRequired, InputNeeded, MissingCredential, QuestionAsked
+from registry.replay import PendingCall
 from registry.results import Failed, ToolResult
 from registry.specs import ToolSpec
 
@@ -88,6 +89,17 @@ def pause_of(result: ToolResult, spec: ToolSpec, arguments: JsonObject) -> Pause
         schema=spec.input_schema,
     )
     return Pause((ask,))
+
+
+def ask_of_pending(call: PendingCall) -> Ask:
+    """Return what a person is asked because of a call that a program makes."""
+    return ask_of(
+        call.error,
+        tool=call.tool,
+        tool_id=UUID(call.tool_id) if call.tool_id else None,
+        arguments=call.arguments,
+        inner_call=call.key,
+    )
 
 
 def is_pausing(error: Exception) -> bool:
