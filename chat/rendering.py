@@ -14,6 +14,7 @@ from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
 from chat.parts import CallCard, Change, Part, TurnView, Words, view_of
+from chat.selectors import Branches, branches_of
 from chat.value_tree import value_tree
 
 _BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
@@ -32,6 +33,8 @@ class ShownTurn:
     html: SafeString
     number: int
     is_open: bool
+    branches: Branches | None = None
+    """Which of several answers it is, where there are several."""
 
 
 @cache
@@ -63,7 +66,12 @@ def changes_html(view: TurnView, changes: list[Change]) -> str:
 
 def ended_html(turn: Turn) -> str:
     """Return the fragments that make the page ready for the next message."""
-    context = {"turn_id": turn.pk, "artifacts": artifacts_of(turn.conversation), "oob": True}
+    context = {
+        "turn": turn,
+        "branches": branches_of([turn])[turn.pk],
+        "artifacts": artifacts_of(turn.conversation),
+        "oob": True,
+    }
     return render_to_string("chat/_ended.html", context)
 
 
