@@ -12,6 +12,13 @@ class TurnOpen(Conflict):
     default_hint = "Wait for the answer, or stop it, then send the message again."
 
 
+class QueueFull(Conflict):
+    """Too many messages wait for the agent already."""
+
+    code = "queue_full"
+    default_hint = "Wait until some are sent, or remove one."
+
+
 class TurnInterrupted(DomainError):
     """The server stopped while it was answering."""
 

@@ -14,7 +14,8 @@ from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
 from chat.parts import CallCard, Change, Part, TurnView, Words, view_of
-from chat.selectors import Branches, branches_of
+from chat.queueing import queue_of
+from chat.selectors import Branches, branches_of, following_of
 from chat.value_tree import value_tree
 
 _BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
@@ -65,11 +66,20 @@ def changes_html(view: TurnView, changes: list[Change]) -> str:
 
 
 def ended_html(turn: Turn) -> str:
-    """Return the fragments that make the page ready for the next message."""
+    """Return the fragments that make the page ready for the next message.
+
+    Where a message waited that was sent by now, its turn is among them, and follows itself live.
+    """
+    conversation = turn.conversation
+    following = following_of(turn)
     context = {
         "turn": turn,
         "branches": branches_of([turn])[turn.pk],
-        "artifacts": artifacts_of(turn.conversation),
+        "conversation": conversation,
+        "following": shown_turn(following) if following else None,
+        "running": following,
+        "queued": queue_of(conversation),
+        "artifacts": artifacts_of(conversation),
         "oob": True,
     }
     return render_to_string("chat/_ended.html", context)

@@ -11,6 +11,7 @@ from django.db import connection
 from django.db.models import Prefetch, Q, QuerySet
 
 from chat.models import Artifact, Conversation, Message, Turn
+from chat.models.turn import OPEN
 from config.lib.errors import NotFound
 
 TURNS_SHOWN = 30
@@ -116,6 +117,16 @@ def leaf_of(turn_id: UUID) -> UUID:
     with connection.cursor() as cursor:
         cursor.execute(_LEAF, [turn_id])
         return cast("UUID", cursor.fetchone()[0])
+
+
+def following_of(turn: Turn) -> Turn | None:
+    """Return the turn that came right behind another one and is not over, with its messages."""
+    messages = Prefetch("messages", Message.objects.order_by("position"))
+    rows = Turn.objects.filter(parent=turn, status__in=OPEN).prefetch_related(messages)
+    following = rows.first()
+    if following:
+        following.conversation = turn.conversation
+    return following
 
 
 def branches_of(turns: Sequence[Turn]) -> dict[UUID, Branches]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Literal
+from typing import Literal, cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,9 +12,10 @@ from agents.credentials import env_of
 from agents.experiments import arm_drawn
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
-from chat.models import Conversation, Turn
+from chat import queueing
+from chat.models import Conversation, QueuedMessage, Turn
 from chat.models.turn import OPEN, TurnStatus
-from chat.opening import LONGEST_TITLE, checked_content, locked, turn_open
+from chat.opening import LONGEST_TITLE, checked_content, locked, open_turn_of, turn_open
 from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
 from chat.variables import env_with_variables, variables_remember
@@ -60,7 +61,9 @@ def conversation_delete(conversation: Conversation) -> None:
     """
     for turn in conversation.turns.filter(status__in=OPEN):
         turn_stop(turn)
-    conversation.delete()
+    with transaction.atomic():
+        locked(conversation.pk)  # as whoever ends a turn does: nobody waits for the other
+        conversation.delete()
 
 
 def message_send(
@@ -72,17 +75,29 @@ def message_send(
     A value that is known, in `env` or stored, is kept out of the message.
     Raises InvalidInput for an empty or too long message and TurnOpen while an answer is under way.
     """
-    secrecy = Secrecy(conversation)
-    content = checked_content(content)
-    agent = agent_visible_to(conversation.user, conversation.agent.slug)
+    taken = _message_take(conversation, content, env, may_wait=False)
+    return cast("Turn", taken)
+
+
+def message_send_or_queue(
+    conversation: Conversation, *, content: str, env: Mapping[str, str] | None = None
+) -> Turn | QueuedMessage:
+    """Send a message, or let it wait while the agent is not done with the last one.
+
+    Raises as `message_send` does, and QueueFull instead of TurnOpen.
+    """
+    return _message_take(conversation, content, env, may_wait=True)
+
+
+def queue_send(conversation: Conversation) -> Turn:
+    """Send the first message that is held; those behind it follow by themselves.
+
+    Raises TurnOpen while the agent is not done, and NotFound where nothing waits.
+    """
     turns_close_stale(conversation.pk)
     with transaction.atomic():
-        variables_remember(conversation, env or {})
-        now = locked(conversation.pk)
-        turn = turn_open(now, agent, secrecy.look().text(content), parent_id=now.head_id)
+        turn = queueing.first_send(conversation)
         transaction.on_commit(partial(turn_start, turn.pk))
-    conversation.head, conversation.title = turn, now.title
-    turn.conversation = conversation
     return turn
 
 
@@ -128,6 +143,26 @@ def _stop_unclaimed(turn: Turn) -> None:
     locked = Turn.objects.select_for_update().get(pk=turn.pk)
     if locked.status == TurnStatus.QUEUED:
         turn_finish(turn.pk, TurnStatus.STOPPED)
+
+
+def _message_take(
+    conversation: Conversation, content: str, env: Mapping[str, str] | None, *, may_wait: bool
+) -> Turn | QueuedMessage:
+    secrecy = Secrecy(conversation)
+    content = checked_content(content)
+    agent = agent_visible_to(conversation.user, conversation.agent.slug)
+    turns_close_stale(conversation.pk)
+    with transaction.atomic():
+        variables_remember(conversation, env or {})
+        now = locked(conversation.pk)
+        content = secrecy.look().text(content)
+        if may_wait and open_turn_of(now):
+            return queueing.message_queue(now, content)
+        turn = turn_open(now, agent, content, parent_id=now.head_id)
+        transaction.on_commit(partial(turn_start, turn.pk))
+    conversation.head, conversation.title = turn, now.title
+    turn.conversation = conversation
+    return turn
 
 
 def _checked_title(title: str) -> str:

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from uuid import UUID
 
 from django.conf import settings
@@ -17,7 +17,7 @@ from redis import asyncio as aioredis
 
 from agents.access import agent_context
 from agents.experiments import arm_in_force
-from chat import history, llm, loop
+from chat import history, llm, loop, queueing
 from chat.errors import TurnBroken, TurnInterrupted
 from chat.events import Event, EventLog, announce, connect, event_append
 from chat.injection import Toolbox
@@ -87,7 +87,11 @@ def turn_finish(
     usage: Usage | None = None,
     error: JsonObject | None = None,
 ) -> Event | None:
-    """Close an open turn together with its last event; return None when it is closed already."""
+    """Close an open turn together with its last event; return None when it is closed already.
+
+    Behind an answer the next message that waits is sent, in the same transaction.
+    """
+    answered = queueing.turn_locked(turn_id) if status == TurnStatus.COMPLETED else None
     counted = usage.as_json() if usage else {}
     closed = Turn.objects.filter(pk=turn_id, status__in=OPEN).update(
         status=status,
@@ -98,6 +102,8 @@ def turn_finish(
     )
     if not closed:
         return None
+    if answered and (following := queueing.next_after(answered)):
+        transaction.on_commit(partial(turn_start, following.pk))
     if error:
         return event_append(turn_id, "turn.failed", {"error": error})
     return event_append(turn_id, "turn.completed", {"status": status, "usage": counted})

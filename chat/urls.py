@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import artifacts, branches, conversations, labelling, turns, variables
+from chat.views import artifacts, branches, conversations, labelling, queue, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -29,6 +29,15 @@ urlpatterns = [
     path("turns/<uuid:turn_id>/regenerate/", branches.turn_regenerate, name="turn_regenerate"),
     path("turns/<uuid:turn_id>/edit/", branches.message_edit, name="message_edit"),
     path("turns/<uuid:turn_id>/show/", branches.turn_show, name="turn_show"),
+    path("<uuid:conversation_id>/queue/send/", queue.queue_send, name="queue_send"),
+    path(
+        "<uuid:conversation_id>/queue/<uuid:queued_id>/edit/", queue.queued_edit, name="queued_edit"
+    ),
+    path(
+        "<uuid:conversation_id>/queue/<uuid:queued_id>/remove/",
+        queue.queued_remove,
+        name="queued_remove",
+    ),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

@@ -6,9 +6,9 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
+from chat.models import Artifact, Conversation, ConversationSecret, Message, QueuedMessage, Turn
 from chat.models.message import Role
-from chat.selectors import branches_of
+from chat.selectors import Branches, branches_of
 from config.lib.types import JsonObject
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
@@ -38,7 +38,7 @@ class MessageSerializer(serializers.ModelSerializer[Message]):
         fields = ("role", "content", "toolCalls", "toolCallId", "result", "createdAt")
 
 
-class BranchesSerializer(serializers.Serializer[Turn]):
+class BranchesSerializer(serializers.Serializer[Branches]):
     """Which of the turns that follow the same one it is, counted from 1."""
 
     index = serializers.IntegerField()
@@ -53,7 +53,6 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
     conversation = serializers.UUIDField(source="conversation_id", read_only=True)
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
-    parent = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
     branches = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
@@ -64,7 +63,6 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
             "id",
             "conversation",
             "number",
-            "parent",
             "branches",
             "status",
             "model",
@@ -144,6 +142,23 @@ class VariablesSerializer(serializers.Serializer[ConversationSecret]):
     )
 
 
+class QueuedSerializer(serializers.ModelSerializer[QueuedMessage]):
+    """A message that waits until the agent is done with those before it."""
+
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = QueuedMessage
+        fields = ("id", "content", "createdAt")
+
+
+class PlaceSerializer(serializers.Serializer[QueuedMessage]):
+    """Where a message waits; `position` counts from 1."""
+
+    queued = serializers.UUIDField()
+    position = serializers.IntegerField()
+
+
 class EditSerializer(serializers.Serializer[Turn]):
     """A message in the place of another one."""
 
@@ -158,6 +173,10 @@ class SendSerializer(serializers.Serializer[Turn]):
         child=serializers.CharField(max_length=10_000),
         required=False,
         help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
+    )
+    queue = serializers.BooleanField(
+        default=False,
+        help_text="While the agent is not done with the last message, let this one wait for it.",
     )
 
     def validate_env(self, env: dict[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import branches, experiments, views
+from chat.api import branches, experiments, queue, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -35,6 +35,11 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/show/",
         branches.TurnShowView.as_view(),
+    ),
+    path("conversations/<uuid:conversation_id>/queue/", queue.QueueView.as_view()),
+    path("conversations/<uuid:conversation_id>/queue/send/", queue.QueueSendView.as_view()),
+    path(
+        "conversations/<uuid:conversation_id>/queue/<uuid:queued_id>/", queue.QueuedView.as_view()
     ),
     path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
     path(

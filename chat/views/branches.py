@@ -12,7 +12,9 @@ from django_htmx.http import reswap, retarget
 from chat import branches, selectors
 from chat.forms import MessageForm
 from chat.models import Turn
-from chat.views.pages import conversation_page, earlier_than, turns_shown
+from chat.queueing import queue_of
+from chat.views.answers import refused
+from chat.views.pages import earlier_than, turns_shown
 from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
@@ -71,10 +73,7 @@ def _branched(request: SignedInRequest, turn: Turn, act: Callable[[], object]) -
     try:
         act()
     except DomainError as error:
-        if not wants_fragment(request):
-            return conversation_page(request, turn.conversation, error=error, status=error.status)
-        answer = render(request, "chat/_composer_error.html", {"error": error}, status=422)
-        return reswap(retarget(answer, "#composer-error"), "innerHTML")
+        return refused(request, turn.conversation, error)
     return _shown(request, turn)
 
 
@@ -89,5 +88,6 @@ def _shown(request: SignedInRequest, turn: Turn) -> HttpResponse:
         "turns": turns,
         "earlier": earlier_than(turns),
         "running": next((shown.turn for shown in turns if shown.is_open), None),
+        "queued": queue_of(conversation),
     }
     return render(request, "chat/_thread_shown.html", context)

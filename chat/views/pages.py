@@ -11,6 +11,7 @@ from chat import selectors
 from chat.artifacts import artifacts_of
 from chat.demo import is_demo
 from chat.models import Conversation
+from chat.queueing import queue_of
 from chat.rendering import ShownTurn, shown_turn
 from chat.turns import turns_close_stale
 from chat.variables import variables_of
@@ -51,6 +52,7 @@ def conversation_page(
         "turns": turns,
         "earlier": earlier_than(turns),
         "running": next((shown.turn for shown in turns if shown.is_open), None),
+        "queued": queue_of(conversation),
         "model": model,
         "is_demo": is_demo(model),
         "variables": variables_of(conversation),

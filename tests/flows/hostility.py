@@ -210,6 +210,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "slug": agent.slug,
         "conversation_id": conversation.pk,
         "turn_id": turn.pk,
+        "queued_id": conversation.queued.create(content="Later").pk,
         "artifact_id": artifact["id"],
         "name": "EXA_API_KEY",
         "package_id": package.pk,
