@@ -116,3 +116,10 @@ class ModelRefusedRequest(ModelError):
 
     code = "model_refused_request"
     default_hint = "Choose another model for the agent, or unlink the tool that is named."
+
+
+class BenchRunning(Conflict):
+    """The bench of this agent runs already."""
+
+    code = "bench_running"
+    default_hint = "Wait for its end, or stop it."

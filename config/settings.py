@@ -136,6 +136,7 @@ CELERY_BEAT_SCHEDULE = {
         "task": "agents.measure_all_searches",
         "schedule": crontab(hour=3, minute=17),
     },
+    "resume-benches": {"task": "chat.resume_benches", "schedule": 60.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
