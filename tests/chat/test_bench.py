@@ -258,17 +258,18 @@ def test_a_run_needs_a_case_and_a_name_of_a_model(agent):
         bench_request(agent, by=agent.owner, model="two words")
 
 
-def test_what_came_out_otherwise_than_in_the_run_before_is_told(agent, model, sent, client_for):
+def test_what_came_out_otherwise_than_in_the_run_before_is_told(
+    agent, model, sent, client_for, monkeypatch
+):
     cases_import(agent, [("a", "none"), ("b", "calculator"), ("c", "none")])
     for _ in range(3):
         model.enqueue("Well.")
     _, before = ran(agent)
-    bench_running.AT_ONCE, at_once = 1, bench_running.AT_ONCE
+    monkeypatch.setattr(bench_running, "AT_ONCE", 1)
     model.calls(Call("calculator", {"expression": "1"}))
     model.calls(Call("calculator", {"expression": "1"}))
     model.enqueue("Well.")
     run, after = ran(agent)
-    bench_running.AT_ONCE = at_once
     assert flips_between(after, before) == {1: False, 2: True}
     page = client_for(agent.owner).get(reverse("bench:run", args=[agent.slug, run.pk])).text
     assert "1 pass now and 1 fail now that did not" in page
@@ -314,19 +315,15 @@ def test_the_bench_is_the_owners_alone(agent, bob, sent, client_for):
     case = case_create(agent, prompt="Sum", tool="none")
     run = bench_request(agent, by=agent.owner)
     client = client_for(bob)
-    for name, args in (
-        ("bench", ()),
-        ("run", (run.pk,)),
-        ("results", (run.pk,)),
-        ("case", (case.pk,)),
-    ):
+    for name, args in {
+        "bench": [],
+        "run": [run.pk],
+        "results": [run.pk],
+        "case": [case.pk],
+    }.items():
         assert client.get(reverse(f"bench:{name}", args=[agent.slug, *args])).status_code == 404
-    for name, args in (
-        ("start", ()),
-        ("import", ()),
-        ("run_stop", (run.pk,)),
-        ("case_delete", (case.pk,)),
-    ):
+    ours = {"start": [], "import": [], "run_stop": [run.pk], "case_delete": [case.pk]}
+    for name, args in ours.items():
         assert client.post(reverse(f"bench:{name}", args=[agent.slug, *args])).status_code == 404
     for path in ("cases/", "runs/", f"runs/{run.pk}/"):
         assert client.get(f"/api/v1/agents/{agent.slug}/bench/{path}").status_code == 404
