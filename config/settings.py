@@ -219,6 +219,7 @@ SPECTACULAR_SETTINGS = {
         "StateEnum": "registry.models.proposal.ProposalState",
         "MeasureState": "agents.models.search_case.MeasureState",
         "RunStatus": "sequences.models.run.RunStatus",
+        "BenchState": "chat.models.bench.BenchState",
     },
 }
 

@@ -30,7 +30,7 @@ def test_cases_are_pasted_and_run_and_a_change_shows_which_flipped(
 ) -> None:
     sign_in("ann")
     page.goto("/agents/helper/")
-    page.get_by_role("link", name="Bench").click()
+    page.get_by_role("link", name="Bench", exact=True).last.click()
     expect(page.get_by_text("No cases yet")).to_be_visible()
     page.get_by_label("Prompt").fill("Thank you!")
     page.get_by_role("button", name="Add", exact=True).click()
@@ -46,7 +46,7 @@ def test_cases_are_pasted_and_run_and_a_change_shows_which_flipped(
     expect(page.locator("#bench-run progress")).to_have_count(0, timeout=30_000)
     shoot(page, "bench-run")
 
-    page.get_by_role("link", name="Bench").click()
+    page.get_by_role("link", name="Bench", exact=True).last.click()
     page.get_by_role("link", name="What is 2 + 2?").click()
     page.get_by_label("Should call").fill("calculator")
     page.get_by_role("button", name="Save").click()
@@ -54,6 +54,6 @@ def test_cases_are_pasted_and_run_and_a_change_shows_which_flipped(
     page.get_by_role("button", name="Run 3 cases").click()
     expect(page.locator("#bench-run progress")).to_have_count(0, timeout=30_000)
     expect(page.locator("#bench-run")).to_contain_text("Searched")
-    page.get_by_role("link", name="Bench").click()
+    page.get_by_role("link", name="Bench", exact=True).last.click()
     expect(page.locator(".plot")).to_be_visible()
     shoot(page, "bench-history")
