@@ -12,7 +12,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 from agents.credentials import known_values
 from agents.models import Agent
 from chat.models import BenchCase, BenchResult, BenchRun
-from chat.models.bench import BenchState
+from chat.models.bench import LONGEST_PROMPT, LONGEST_TOOL, BenchState
 from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from config.lib.masking import SHORTEST_RECODED, Masker
@@ -20,8 +20,6 @@ from config.lib.masking import SHORTEST_RECODED, Masker
 MOST_CASES = 200
 """Cases of one agent: each asks the model at least once."""
 
-LONGEST_PROMPT = 4_000
-LONGEST_TOOL = 128
 LONGEST_QUOTED = 80
 NONE = "none"
 """How a person writes that no tool should be called."""

@@ -19,7 +19,7 @@ from chat.bench import cases_of, results_of, runs_of
 from chat.bench_trial import Tried, tried
 from chat.errors import BenchRunning
 from chat.models import BenchResult, BenchRun
-from chat.models.bench import BENCH_OPEN, BenchState
+from chat.models.bench import BENCH_OPEN, LONGEST_TOOL, BenchState
 from chat.threads import in_thread
 from config.lib.errors import DomainError, InvalidInput
 from config.lib.jsontext import clean_text, shortened, storable
@@ -150,7 +150,7 @@ def _keep(run: BenchRun, result: BenchResult, outcome: Tried, masker: Masker) ->
     right = outcome.called == result.expected and not outcome.problem
     own = BenchRun.objects.filter(pk=run.pk, attempt=run.attempt)
     BenchResult.objects.filter(pk=result.pk, finished_at=None, run__in=own).update(
-        called=clean_text(outcome.called)[:128],
+        called=clean_text(outcome.called)[:LONGEST_TOOL],
         arguments=shortened(masker.value(storable(outcome.arguments)), ARGUMENTS_KEPT),
         problem=masker.text(clean_text(outcome.problem))[:LONGEST_ANSWER],
         offered=result.expected in outcome.offered if result.expected else None,

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from agents.models import Agent
 from agents.selectors import agents_visible_to
-from chat.bench import LONGEST_PROMPT
+from chat.models.bench import LONGEST_PROMPT, LONGEST_TOOL
 
 CONVERSATION, AGENT, PERSON = "conversation", "agent", "me"
 """For how much a value holds."""
@@ -81,7 +81,7 @@ class BenchCaseForm(forms.Form):
     )
     tool = forms.CharField(
         label="Should call",
-        max_length=128,
+        max_length=LONGEST_TOOL,
         required=False,
         help_text="The tool's name as the model calls it, such as calculator; empty: none.",
     )

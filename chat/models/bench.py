@@ -7,6 +7,9 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import MD5
 
+LONGEST_PROMPT = 4_000
+LONGEST_TOOL = 128
+
 
 class BenchCase(models.Model):
     """A prompt and the tool that the agent should call first. Credentials' values are masked."""
@@ -15,7 +18,7 @@ class BenchCase(models.Model):
     agent = models.ForeignKey("agents.Agent", on_delete=models.CASCADE, related_name="bench_cases")
     prompt = models.TextField()
     tool = models.CharField(
-        max_length=128, blank=True, help_text="The name that the model calls; empty: none."
+        max_length=LONGEST_TOOL, blank=True, help_text="The name that the model calls; empty: none."
     )
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -93,8 +96,8 @@ class BenchResult(models.Model):
     run = models.ForeignKey(BenchRun, on_delete=models.CASCADE, related_name="results")
     place = models.PositiveIntegerField()
     prompt = models.TextField()
-    expected = models.CharField(max_length=128, blank=True)
-    called = models.CharField(max_length=128, blank=True)
+    expected = models.CharField(max_length=LONGEST_TOOL, blank=True)
+    called = models.CharField(max_length=LONGEST_TOOL, blank=True)
     arguments = models.JSONField(null=True, blank=True)
     problem = models.TextField(blank=True, help_text="Why the arguments do not fit the schema.")
     offered = models.BooleanField(
