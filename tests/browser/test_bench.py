@@ -20,7 +20,12 @@ def agent(live: object) -> Agent:
     ann = make_person("ann")
     calculator = factories.make_builtin("calculator")
     made: Agent = factories.make_agent(
-        ann, calculator, name="Helper", slug="helper", model="demo/offline"
+        ann,
+        calculator,
+        name="Helper",
+        slug="helper",
+        model="demo/offline",
+        discovery_mode="linked",
     )
     return made
 
@@ -53,7 +58,8 @@ def test_cases_are_pasted_and_run_and_a_change_shows_which_flipped(
     agent.links.all().delete()
     page.get_by_role("button", name="Run 3 cases").click()
     expect(page.locator("#bench-run progress")).to_have_count(0, timeout=30_000)
-    expect(page.locator("#bench-run")).to_contain_text("Searched")
+    expect(page.locator("#bench-run")).to_contain_text("It was not offered.")
+    expect(page.locator("#bench-run")).to_contain_text("0 pass now and 1 fail now that did not")
     page.get_by_role("link", name="Bench", exact=True).last.click()
     expect(page.locator(".plot")).to_be_visible()
     shoot(page, "bench-history")
