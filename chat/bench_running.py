@@ -15,6 +15,7 @@ from kombu.exceptions import OperationalError
 
 from agents.credentials import known_values
 from agents.models import Agent
+from chat import llm
 from chat.bench import cases_of, results_of, runs_of
 from chat.bench_trial import Tried, tried
 from chat.errors import BenchRunning
@@ -123,6 +124,7 @@ def _fresh() -> Q:
 async def _carried_out(run: BenchRun) -> None:
     values = await in_thread(known_values, run.agent.owner, run.agent)
     masker = Masker(value for value in values if len(value) >= SHORTEST_RECODED)
+    await asyncio.to_thread(llm.warm_up)  # so that no case is told to have taken that long
     left = await in_thread(list, results_of(run).filter(finished_at=None))
     for start in range(0, len(left), AT_ONCE):
         if not await in_thread(_beat, run):

@@ -1,5 +1,6 @@
 """An agent's test bench: which tool each prompt should call, and what it called, run by run."""
 
+import json
 import uuid
 
 from django.conf import settings
@@ -118,3 +119,8 @@ class BenchResult(models.Model):
 
     def __str__(self) -> str:
         return self.prompt[:80]
+
+    @property
+    def arguments_text(self) -> str:
+        """Return the arguments as JSON."""
+        return "" if self.arguments is None else json.dumps(self.arguments, ensure_ascii=False)
