@@ -24,8 +24,10 @@ def tools_discovered(turn: Turn, found: Iterable[UUID], evicted: Iterable[UUID] 
     """Keep what a turn found, behind all that was found before, and what gave way to it.
 
     What is told of already keeps its place. The conversation is locked, so that two processes
-    give no place twice.
+    give no place twice. Of a turn that is not saved, a trial, nothing is kept.
     """
+    if turn._state.adding:
+        return
     Conversation.objects.select_for_update(no_key=True).get(pk=turn.conversation_id)
     rows = DiscoveredTool.objects.filter(conversation=turn.conversation_id)
     if gone := list(evicted):

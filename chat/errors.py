@@ -13,6 +13,13 @@ class TurnOpen(Conflict):
     default_hint = "Wait for the answer, or stop it, then send the message again."
 
 
+class QueueFull(Conflict):
+    """Too many messages wait for the agent already."""
+
+    code = "queue_full"
+    default_hint = "Wait until some are sent, or remove one."
+
+
 class TurnInterrupted(DomainError):
     """The server stopped while it was answering."""
 
@@ -225,3 +232,10 @@ class ToolsRefused(ModelRefusedRequest):
 
     code = "model_refused_tools"
     default_hint = "Set the agent's tool calls to “written in the text”, or choose another model."
+
+
+class BenchRunning(Conflict):
+    """The bench of this agent runs already."""
+
+    code = "bench_running"
+    default_hint = "Wait for its end, or stop it."

@@ -7,6 +7,7 @@ from django.contrib.auth.models import User
 
 from agents.models import Agent
 from agents.selectors import agents_visible_to
+from chat.models.bench import LONGEST_PROMPT, LONGEST_TOOL
 
 CONVERSATION, AGENT, PERSON = "conversation", "agent", "me"
 """For how much a value holds."""
@@ -67,3 +68,40 @@ class TitleForm(forms.Form):
     """A conversation's new title."""
 
     title = forms.CharField(required=False)
+
+
+class BenchCaseForm(forms.Form):
+    """A prompt and the tool that it should call; the service says whether it can be kept."""
+
+    prompt = forms.CharField(
+        label="Prompt",
+        max_length=LONGEST_PROMPT,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text="What a person would ask.",
+    )
+    tool = forms.CharField(
+        label="Should call",
+        max_length=LONGEST_TOOL,
+        required=False,
+        help_text="The tool's name as the model calls it, such as calculator; empty: none.",
+    )
+
+
+class BenchImportForm(forms.Form):
+    """Cases that are pasted."""
+
+    lines = forms.CharField(
+        label="Cases",
+        strip=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text="One a line: the prompt, a tab, the tool (or “none”). Two columns of a "
+        "spreadsheet paste like this.",
+    )
+
+
+class BenchModelForm(forms.Form):
+    """The model that a bench is run with."""
+
+    model = forms.CharField(
+        label="Model", required=False, help_text="As LiteLLM has it; empty: the agent's own."
+    )

@@ -14,6 +14,8 @@ from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
 from chat.parts import CallCard, Change, Part, TurnView, Words, view_of
+from chat.queueing import queue_of
+from chat.selectors import Branches, branches_of, following_of
 from chat.value_tree import value_tree
 
 _BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
@@ -32,6 +34,8 @@ class ShownTurn:
     html: SafeString
     number: int
     is_open: bool
+    branches: Branches | None = None
+    """Which of several answers it is, where there are several."""
 
 
 @cache
@@ -62,8 +66,22 @@ def changes_html(view: TurnView, changes: list[Change]) -> str:
 
 
 def ended_html(turn: Turn) -> str:
-    """Return the fragments that make the page ready for the next message."""
-    context = {"turn_id": turn.pk, "artifacts": artifacts_of(turn.conversation), "oob": True}
+    """Return the fragments that make the page ready for the next message.
+
+    Where a message waited that was sent by now, its turn is among them, and follows itself live.
+    """
+    conversation = turn.conversation
+    following = following_of(turn)
+    context = {
+        "turn": turn,
+        "branches": branches_of([turn])[turn.pk],
+        "conversation": conversation,
+        "following": shown_turn(following) if following else None,
+        "running": following,
+        "queued": queue_of(conversation),
+        "artifacts": artifacts_of(conversation),
+        "oob": True,
+    }
     return render_to_string("chat/_ended.html", context)
 
 

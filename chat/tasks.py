@@ -1,7 +1,10 @@
 """What the worker does for conversations."""
 
+from uuid import UUID
+
 from celery import shared_task
 
+from chat import bench_running
 from chat.turns import turns_close_stale
 from chat.variables import expired
 
@@ -16,3 +19,15 @@ def forget_expired_values() -> int:
 def close_stale_turns() -> int:
     """Close turns whose process is gone, though nobody looks at them; return how many."""
     return turns_close_stale()
+
+
+@shared_task(name=bench_running.TASK)
+def run_bench(run_id: str) -> None:
+    """Try the cases of a bench run that are left."""
+    bench_running.bench_run(UUID(run_id))
+
+
+@shared_task(name="chat.resume_benches")
+def resume_benches() -> int:
+    """Go on with the bench runs whose worker is gone; return how many."""
+    return bench_running.benches_resume()

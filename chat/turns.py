@@ -16,7 +16,7 @@ from redis import asyncio as aioredis
 
 from agents.access import agent_context
 from agents.experiments import arm_in_force
-from chat import history, loop
+from chat import history, loop, queueing
 from chat.asking import Asking
 from chat.deciding import DecidedTools
 from chat.errors import TurnBroken, TurnInterrupted
@@ -123,8 +123,10 @@ def turn_finish(
 ) -> Event | None:
     """Close an open turn together with its last event; return None when it is closed already.
 
-    What it waited for is not asked any more. Without `usage` what was counted before stays.
+    What it waited for is not asked any more. Without `usage` what was counted before stays. Behind
+    an answer the next message that waits is sent, in the same transaction.
     """
+    answered = queueing.turn_locked(turn_id) if status == TurnStatus.COMPLETED else None
     counted = {"usage": usage.as_json(), "cost": usage.cost} if usage else {}
     closed = Turn.objects.filter(pk=turn_id, status__in=OPEN).update(
         status=status, error=error, finished_at=timezone.now(), **counted
@@ -132,6 +134,8 @@ def turn_finish(
     if not closed:
         return None
     requests_close(turn_id)
+    if answered and (following := queueing.next_after(answered)):
+        transaction.on_commit(partial(turn_start, following.pk))
     told: JsonObject = {"error": error}
     if not error:
         usage_now = Turn.objects.values_list("usage", flat=True).get(pk=turn_id)

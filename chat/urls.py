@@ -2,10 +2,12 @@ from django.urls import path
 
 from chat.views import (
     artifacts,
+    branches,
     continuing,
     conversations,
     labelling,
     promoting,
+    queue,
     requests,
     steps,
     turns,
@@ -39,8 +41,19 @@ urlpatterns = [
     path("requests/<uuid:request_id>/", requests.request_answer, name="request_answer"),
     path("turns/<uuid:turn_id>/continue/", continuing.turn_continue, name="turn_continue"),
     path("turns/<uuid:turn_id>/steps/", steps.turn_steps, name="turn_steps"),
-    path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
     path("turns/<uuid:turn_id>/promote/", promoting.promote, name="turn_promote"),
+    path("turns/<uuid:turn_id>/regenerate/", branches.turn_regenerate, name="turn_regenerate"),
+    path("turns/<uuid:turn_id>/edit/", branches.message_edit, name="message_edit"),
+    path("turns/<uuid:turn_id>/show/", branches.turn_show, name="turn_show"),
+    path("<uuid:conversation_id>/queue/send/", queue.queue_send, name="queue_send"),
+    path(
+        "<uuid:conversation_id>/queue/<uuid:queued_id>/edit/", queue.queued_edit, name="queued_edit"
+    ),
+    path(
+        "<uuid:conversation_id>/queue/<uuid:queued_id>/remove/",
+        queue.queued_remove,
+        name="queued_remove",
+    ),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

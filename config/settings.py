@@ -137,6 +137,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=3, minute=17),
     },
     "close-stale-turns": {"task": "chat.tasks.close_stale_turns", "schedule": 60.0},
+    "resume-benches": {"task": "chat.resume_benches", "schedule": 60.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 
@@ -219,6 +220,7 @@ SPECTACULAR_SETTINGS = {
         "StateEnum": "registry.models.proposal.ProposalState",
         "MeasureState": "agents.models.search_case.MeasureState",
         "RunStatus": "sequences.models.run.RunStatus",
+        "BenchState": "chat.models.bench.BenchState",
     },
 }
 

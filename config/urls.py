@@ -23,6 +23,7 @@ urlpatterns = [
     path("", include("registry.urls")),
     path("agents/", include("agents.urls")),
     path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),
+    path("agents/<slug:slug>/bench/", include("chat.bench_urls")),
     path("", include("sequences.urls")),
     path("chat/", include("chat.urls")),
 ]

@@ -7,10 +7,12 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chat.api.request_serializers import InputRequestSerializer
-from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
+from chat.models import Artifact, Conversation, ConversationSecret, Message, QueuedMessage, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
+from chat.selectors import Branches, branches_of
 from chat.waiting import open_requests
+from config.lib.types import JsonObject
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
 
@@ -39,6 +41,15 @@ class MessageSerializer(serializers.ModelSerializer[Message]):
         fields = ("role", "content", "toolCalls", "toolCallId", "result", "createdAt")
 
 
+class BranchesSerializer(serializers.Serializer[Branches]):
+    """Which of the turns that follow the same one it is, counted from 1."""
+
+    index = serializers.IntegerField()
+    count = serializers.IntegerField()
+    previous = serializers.UUIDField(allow_null=True)
+    next = serializers.UUIDField(allow_null=True)
+
+
 class TurnSerializer(serializers.ModelSerializer[Turn]):
     """A turn with its messages; `answer` is what the agent said last.
 
@@ -49,6 +60,7 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
     requests = serializers.SerializerMethodField()
+    branches = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
 
@@ -58,6 +70,7 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
             "id",
             "conversation",
             "number",
+            "branches",
             "status",
             "model",
             "answer",
@@ -80,6 +93,12 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
         """Return what a waiting turn asks of the person; of any other turn nothing."""
         rows = open_requests(turn.pk) if turn.status == TurnStatus.WAITING else []
         return list(InputRequestSerializer(rows, many=True).data)
+
+    @extend_schema_field(BranchesSerializer)
+    def get_branches(self, turn: Turn) -> JsonObject:
+        """Return where it stands among the branches; of many turns they are read at once."""
+        found = self.context.get("branches") or branches_of([turn])
+        return dict(BranchesSerializer(found[turn.pk]).data)
 
 
 class ConversationDetailSerializer(ConversationSerializer):
@@ -137,6 +156,29 @@ class VariablesSerializer(serializers.Serializer[ConversationSecret]):
     )
 
 
+class QueuedSerializer(serializers.ModelSerializer[QueuedMessage]):
+    """A message that waits until the agent is done with those before it."""
+
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = QueuedMessage
+        fields = ("id", "content", "createdAt")
+
+
+class PlaceSerializer(serializers.Serializer[QueuedMessage]):
+    """Where a message waits; `position` counts from 1."""
+
+    queued = serializers.UUIDField()
+    position = serializers.IntegerField()
+
+
+class EditSerializer(serializers.Serializer[Turn]):
+    """A message in the place of another one."""
+
+    content = serializers.CharField(allow_blank=True, trim_whitespace=False)
+
+
 class SendSerializer(serializers.Serializer[Turn]):
     """A message, and variables for the tools of this conversation."""
 
@@ -145,6 +187,10 @@ class SendSerializer(serializers.Serializer[Turn]):
         child=serializers.CharField(max_length=10_000),
         required=False,
         help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
+    )
+    queue = serializers.BooleanField(
+        default=False,
+        help_text="While the agent is not done with the last message, let this one wait for it.",
     )
 
     def validate_env(self, env: dict[str, Any]) -> dict[str, Any]:

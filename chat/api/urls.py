@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import experiments, promoting, requests, steps, views
+from chat.api import bench, branches, experiments, promoting, queue, requests, steps, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -40,6 +40,31 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/promote/",
         promoting.TurnPromoteView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/regenerate/",
+        branches.TurnRegenerateView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/edit/",
+        branches.MessageEditView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/show/",
+        branches.TurnShowView.as_view(),
+    ),
+    path("conversations/<uuid:conversation_id>/queue/", queue.QueueView.as_view()),
+    path("conversations/<uuid:conversation_id>/queue/send/", queue.QueueSendView.as_view()),
+    path(
+        "conversations/<uuid:conversation_id>/queue/<uuid:queued_id>/", queue.QueuedView.as_view()
+    ),
+    path("agents/<slug:slug>/bench/cases/", bench.BenchCasesView.as_view()),
+    path("agents/<slug:slug>/bench/cases/<uuid:bench_case_id>/", bench.BenchCaseView.as_view()),
+    path("agents/<slug:slug>/bench/runs/", bench.BenchRunsView.as_view()),
+    path("agents/<slug:slug>/bench/runs/<uuid:bench_run_id>/", bench.BenchRunView.as_view()),
+    path(
+        "agents/<slug:slug>/bench/runs/<uuid:bench_run_id>/stop/",
+        bench.BenchRunStopView.as_view(),
     ),
     path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
     path(

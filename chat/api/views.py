@@ -20,6 +20,7 @@ from chat.api.renderers import EventStreamRenderer
 from chat.artifacts import artifacts_of
 from chat.downloads import attachment
 from chat.models import Turn
+from chat.queueing import place_of
 from chat.streams import event_stream, json_stream, last_seen, wait_for_end
 from chat.variables import variable_forget, variables_of
 from config.lib.api import CursorPages
@@ -83,7 +84,9 @@ class ConversationView(APIView):
         before = whole_number(request.query_params.get("before", ""))
         turns = selectors.turns_of(conversation, before=before)
         head = shapes.ConversationSerializer(conversation).data
-        return Response({**head, "turns": shapes.TurnSerializer(turns, many=True).data})
+        context = {"branches": selectors.branches_of(turns)}
+        told = shapes.TurnSerializer(turns, many=True, context=context).data
+        return Response({**head, "turns": told})
 
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
@@ -188,13 +191,19 @@ class StreamingView(APIView):
 class MessagesView(StreamingView):
     """The messages of a conversation."""
 
-    @extend_schema(request=shapes.SendSerializer, responses=STREAM)
+    @extend_schema(
+        request=shapes.SendSerializer,
+        responses={**STREAM, (202, "application/json"): shapes.PlaceSerializer},
+    )
     def post(self, request: SignedInApiRequest, conversation_id: UUID) -> HttpResponseBase:
         """Send a message and follow the agent's answer, or until it waits for a person.
 
         The turn goes on when the connection is lost; `GET …/turns/{turn}/events/` takes it up.
+        With `queue`, a message that comes while the agent is not done waits for it: 202.
         """
         sent = self._send(request, conversation_id)
+        if "queued" in sent.data:
+            return sent
         turn = selectors.turn_of(request.user, conversation_id, UUID(str(sent.data["turn"])))
         response = self.followed(request, turn, until_waiting=True)
         response["Turn-Id"] = str(turn.pk)
@@ -205,8 +214,14 @@ class MessagesView(StreamingView):
         body = shapes.SendSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         conversation = selectors.conversation_of(request.user, conversation_id)
-        turn = services.message_send(conversation, **body.validated_data)
-        return Response({"turn": str(turn.pk)})
+        fields = dict(body.validated_data)
+        may_wait = fields.pop("queue")
+        send = services.message_send_or_queue if may_wait else services.message_send
+        taken = send(conversation, **fields)
+        if isinstance(taken, Turn):
+            return Response({"turn": str(taken.pk)})
+        place = {"queued": str(taken.pk), "position": place_of(taken)}
+        return Response(place, status=status.HTTP_202_ACCEPTED)
 
 
 class TurnView(APIView):

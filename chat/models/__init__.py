@@ -1,4 +1,5 @@
 from chat.models.artifact import Artifact
+from chat.models.bench import BenchCase, BenchResult, BenchRun
 from chat.models.conversation import Conversation
 from chat.models.discovered_tool import DiscoveredTool
 from chat.models.input_request import InputRequest
@@ -12,6 +13,9 @@ from chat.models.turn_event import TurnEvent
 
 __all__ = [
     "Artifact",
+    "BenchCase",
+    "BenchResult",
+    "BenchRun",
     "Conversation",
     "ConversationSecret",
     "DiscoveredTool",

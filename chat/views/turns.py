@@ -1,21 +1,17 @@
 """What happens inside a conversation: a message, its live answer, the end of it."""
 
-from collections.abc import Callable
-from functools import partial
 from uuid import UUID
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, StreamingHttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.views.decorators.http import require_POST, require_safe
-from django_htmx.http import reswap, retarget
 
 from chat import selectors, services
 from chat.forms import MessageForm
-from chat.models import Conversation, Turn
-from chat.rendering import shown_turn
+from chat.models import Turn
 from chat.streams import event_stream, html_stream, last_seen
-from chat.views.pages import conversation_page
+from chat.views.answers import queue_changed, refused, turn_added
 from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
@@ -24,42 +20,17 @@ from config.lib.http import SignedInRequest
 @login_required
 @require_POST
 def message_send(request: SignedInRequest, conversation_id: UUID) -> HttpResponse:
-    """Send a message; htmx gets the turn, which follows itself live."""
+    """Send a message; htmx gets the turn, which follows itself live, or the queue."""
     conversation = selectors.conversation_of(request.user, conversation_id)
     form = MessageForm(request.POST)
     content = form.cleaned_data["content"] if form.is_valid() else ""
-    return _sent(request, conversation, partial(services.message_send, content=content), content)
-
-
-@login_required
-@require_POST
-def turn_retry(request: SignedInRequest, turn_id: UUID) -> HttpResponse:
-    """Send the message of a turn again, once what it lacked has been set."""
-    turn = selectors.turn_of_person(request.user, turn_id)
-    return _sent(request, turn.conversation, lambda _: services.turn_retry(turn))
-
-
-def _sent(
-    request: SignedInRequest,
-    conversation: Conversation,
-    send: Callable[[Conversation], Turn],
-    content: str = "",
-) -> HttpResponse:
-    """Send a message and answer with its turn, or say why it was not taken."""
     try:
-        turn = send(conversation)
+        taken = services.message_send_or_queue(conversation, content=content)
     except DomainError as error:
-        if not wants_fragment(request):
-            return conversation_page(
-                request, conversation, error=error, content=content, status=error.status
-            )
-        # 422 is the one refusal that htmx swaps in
-        answer = render(request, "chat/_composer_error.html", {"error": error}, status=422)
-        return reswap(retarget(answer, "#composer-error"), "innerHTML")
-    if not wants_fragment(request):
-        return redirect("chat:conversation_detail", conversation.pk)
-    context = {"conversation": turn.conversation, "shown": shown_turn(turn)}
-    return render(request, "chat/_turn_added.html", context)
+        return refused(request, conversation, error, content)
+    if isinstance(taken, Turn):
+        return turn_added(request, taken)
+    return queue_changed(request, conversation)
 
 
 @login_required

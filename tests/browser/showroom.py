@@ -15,7 +15,8 @@ from agents.experiments import ToolsetPlan, experiment_create, experiment_start
 from agents.models import Agent, Experiment, ModelUsage, SearchCase, SearchEvaluation
 from agents.search_cases import case_create
 from agents.search_evaluations import evaluation_request, evaluation_run
-from chat.models import Conversation, Message, ModelStep, Turn
+from chat.bench import cases_import
+from chat.models import BenchRun, Conversation, Message, ModelStep, Turn
 from chat.models.message import Role as Speaker
 from chat.models.turn import TurnStatus
 from registry.importing.sync.feeds import feeds_ensure
@@ -113,6 +114,7 @@ def furnish() -> Showroom:
     )
     _month(admin, agent, busy)
     experiment, conversation = _experiment(admin, agent, busy)
+    _bench(agent, busy)
     none, all_ = (ToolsetPlan(tools={}, discovery_mode=mode) for mode in ("linked", "auto"))
     draft = experiment_create(agent, by=admin, name="Search", a=none, b=all_, planned=20)
     stopped_package = factories.make_package(name=LONG, added_by=maker)
@@ -366,6 +368,34 @@ def _searches(owner: User, agent: Agent, tools: list[Tool]) -> SearchCase:
         )
         SearchEvaluation.objects.filter(pk=made.pk).update(created_at=made.finished_at)
     return case
+
+
+def _bench(agent: Agent, tools: list[Tool]) -> None:
+    """Have an agent tried three times, ever better."""
+    prompts = ("Book a train to Lyon", "What is 3 * 18.50?", "Thank you!")
+    expected = (tools[0].wire_name, "calculator", "none")
+    cases = cases_import(agent, list(zip(prompts, expected, strict=True)))
+    now = timezone.now()
+    for number in range(3):
+        run = BenchRun.objects.create(agent=agent, model="demo/offline", state="done")
+        BenchRun.objects.filter(pk=run.pk).update(created_at=now - timedelta(days=3 - number))
+        for place, case in enumerate(cases, 1):
+            passed = place > 2 - number
+            run.results.create(
+                place=place,
+                prompt=case.prompt,
+                expected=case.tool,
+                called=case.tool if passed else "calculator",
+                arguments={"text": "Lyon"} if case.tool else None,
+                answer="" if case.tool else "You are welcome.",
+                problem="" if passed else "text: is required",
+                offered=passed if case.tool else None,
+                passed=passed,
+                input_tokens=900,
+                output_tokens=40,
+                duration_ms=1400,
+                finished_at=now,
+            )
 
 
 def _job(owner: User) -> ImportJob:

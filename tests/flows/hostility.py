@@ -17,7 +17,8 @@ from agents.search_cases import case_create
 from agents.services import credential_set
 from agents.tokens import token_create
 from chat.artifacts import ConversationArtifacts
-from chat.models import InputRequest, Turn
+from chat.bench import case_create as bench_case_create
+from chat.models import BenchRun, InputRequest, Turn
 from chat.models.turn import TurnStatus
 from registry.models import AuditEvent, ImportJob, Invocation, SyncFeed, SyncRun
 from registry.models.job import JobStatus
@@ -79,7 +80,7 @@ FIELDS = (
     *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
     *("reason", "required_scopes", "calls_per_minute", "cost_per_call", "timeout_seconds"),
     *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
-    *("from", "to", "period", "part", "of", "sort", "mode", "query"),
+    *("from", "to", "period", "part", "of", "sort", "mode", "query", "prompt", "lines"),
 )
 """Every field that a form or an address of the product reads, and a few of Django's admin."""
 
@@ -181,6 +182,9 @@ def belongings_of(owner: User) -> dict[str, Any]:
         b=ToolsetPlan(tools={}, discovery_mode="auto"),
     )
     case = case_create(agent, by=owner, query="What is 17 times 23?", expected=[calculator.pk])
+    bench_case = bench_case_create(agent, prompt="What is 17 times 23?", tool="calculator")
+    bench_run = BenchRun.objects.create(agent=agent, model="demo/offline", state="done")
+    bench_run.results.create(place=1, prompt="What is 1 + 1?", expected="calculator")
     feed = SyncFeed.objects.create(kind="keyword", keyword="tools")
     look = SyncRun.objects.create(feed=feed, finished_at=now)
     proposal = package_announce(package, by=owner, cause=Cause.IMPORT)
@@ -220,6 +224,9 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "slug": agent.slug,
         "conversation_id": conversation.pk,
         "turn_id": turn.pk,
+        "bench_case_id": bench_case.pk,
+        "bench_run_id": bench_run.pk,
+        "queued_id": conversation.queued.create(content="Later").pk,
         "artifact_id": artifact["id"],
         "name": "EXA_API_KEY",
         "package_id": package.pk,

@@ -9,7 +9,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('agents', '0011_offered_as'),
-        ('chat', '0007_turns_that_wait'),
+        ('chat', '0008_bench'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
