@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from chat.events import EventLog
+from chat.event_log import EventLog
 from chat.llm import TextDelta, ToolCallReady, Usage
 from chat.loop import (
     CallEnded,

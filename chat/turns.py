@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from uuid import UUID
 
 from django.conf import settings
@@ -19,7 +19,9 @@ from agents.access import agent_context
 from agents.experiments import arm_in_force
 from chat import history, llm, loop
 from chat.errors import TurnBroken, TurnInterrupted
-from chat.events import Event, EventLog, announce, connect, event_append
+from chat.event_log import EventLog
+from chat.event_writer import announce
+from chat.events import Event, connect, event_append
 from chat.injection import Toolbox
 from chat.intent import extract_intent, recent_context
 from chat.llm import Usage
@@ -76,7 +78,9 @@ def turns_close_stale(conversation_id: UUID) -> None:
     limit = timezone.now() - STALE_AFTER
     silent = Q(heartbeat_at__lt=limit) | Q(heartbeat_at=None, created_at__lt=limit)
     for turn in Turn.objects.filter(silent, conversation_id=conversation_id, status__in=OPEN):
-        turn_finish(turn.pk, TurnStatus.FAILED, error=TurnInterrupted().as_dict())
+        last = turn_finish(turn.pk, TurnStatus.FAILED, error=TurnInterrupted().as_dict())
+        if last:  # told by whoever found it first; the others need not wait until they look
+            transaction.on_commit(partial(announce, turn.pk, last))
 
 
 @transaction.atomic
@@ -111,13 +115,13 @@ async def run_turn(turn_id: UUID) -> None:
     redis = connect()
     try:
         secrecy = Secrecy(turn.conversation)
-        recorder = Recorder(turn_id, log := EventLog(turn_id, redis), secrecy)
+        recorder = Recorder(turn_id, log := EventLog(turn_id), secrecy)
         status, error = await _carried_out(turn, recorder, secrecy, redis)
         await recorder.keep_half_said()
         await log.close()
         last = await in_thread(turn_finish, turn_id, status, usage=recorder.usage, error=error)
         if last:
-            await announce(redis, turn_id, last)
+            announce(turn_id, last)
     except Exception:
         # the rows could not be written: the turn goes stale, and whoever looks at it closes it
         logger.exception("Turn %s could not be recorded", turn_id)
