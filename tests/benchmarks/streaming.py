@@ -5,19 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import sys
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
 from tests.fakes.model_server import ModelServer
-from tests.live import Process, environment, eventually, free_port
+from tests.live import Process
+from tests.web_process import web_process
 
-PRODUCT = "config.asgi:application"
 BARE = "tests.benchmarks.bare:app"
 STAMP = re.compile(rb"\|(\d+\.\d+)\|")
 
@@ -78,25 +75,6 @@ class Server:
 @contextmanager
 def serving(app: str, folder: Path, model: ModelServer, token: str = "") -> Iterator[Server]:
     """Run an app in one process on this test's database, with the scripted model."""
-    port = free_port()
-    env = environment() | {
-        "OPENAI_API_BASE": model.url,
-        "OPENAI_API_KEY": "sk-scripted",
-        "OUTFITTER_EMBEDDINGS": "off",
-    }
-    python = [sys.executable, "-m", "uvicorn"]
-    command = [*python, app, "--port", str(port), "--log-level", "warning"]
-    process = Process("server", command, env, folder / f"{port}.log")
-    process.start()
-    try:
-        eventually(lambda: _answers(port), seconds=90, what="the start of the server")
+    env = {"OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
+    with web_process(folder, app=app, env=env) as (process, port):
         yield Server(port, process, token)
-    finally:
-        process.stop()
-
-
-def _answers(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).status_code == 200
-    except httpx.HTTPError:
-        return False

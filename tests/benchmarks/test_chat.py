@@ -21,8 +21,9 @@ from config.management.scale import Sizes, fill
 from registry.models import Tool
 from tests import factories
 from tests.benchmarks.measure import Row, held, in_turns
-from tests.benchmarks.streaming import BARE, PRODUCT, Heard, Server, serving
+from tests.benchmarks.streaming import BARE, Heard, Server, serving
 from tests.fakes.model_server import MODEL, ModelServer, Reply, served
+from tests.web_process import PRODUCT
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db(transaction=True)]
 
