@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
 
 from chat.events import Event, events_after
 from chat.following import follow
@@ -12,7 +13,7 @@ from chat.models import Turn
 from chat.parts import TurnView, may_label
 from chat.rendering import changes_html, ended_html
 from chat.threads import give_up_request_thread, in_thread
-from chat.turns import turns_close_stale
+from chat.turns import STALE_AFTER, turns_close_stale
 from config.lib.numbers import whole_number
 
 KEEPALIVE = ": alive\n\n"
@@ -66,7 +67,8 @@ async def _followed(
     turn: Turn, after: int, *, until_waiting: bool = False
 ) -> AsyncGenerator[Event | None]:
     """Follow a turn, and close it where its process turns out to be gone."""
-    await in_thread(turns_close_stale, turn.conversation_id)
+    if timezone.now() - (turn.heartbeat_at or turn.created_at) > STALE_AFTER:
+        await in_thread(turns_close_stale, turn.conversation_id)
     async with aclosing(follow(turn.pk, after=after, until_waiting=until_waiting)) as events:
         async for event in events:
             yield event
