@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import time
 from collections.abc import AsyncIterator, Iterator
@@ -63,6 +64,11 @@ class Server:
                 heard.delays += [(now - float(sent)) * 1000 for sent in STAMP.findall(line)]
                 heard.ended |= line.startswith(b"event: turn.completed")
         return heard
+
+    def cpu(self) -> float:
+        """Return the processor time that the process has used, in seconds."""
+        fields = Path(f"/proc/{self.process.popen.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> int:
         """Return the memory of the process, in KB."""
