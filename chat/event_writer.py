@@ -21,15 +21,12 @@ from redis import Redis, RedisError
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from chat.events import Event, NewEvent, channel_of, events_append
+from chat.events import Event, NewEvent, channel_of, event_append, events_append
 from config.lib.types import JsonObject
 
 logger = logging.getLogger(__name__)
 
 MOST_AT_ONCE = 500
-TRIES = 3
-"""Another process may write to the same log, as one that closes a stale turn does."""
-
 REDIS_SECONDS = 1
 """How long Redis may take, and how long it is left alone when it did not answer."""
 
@@ -120,9 +117,10 @@ def writer() -> EventWriter:
 os.register_at_fork(after_in_child=writer.cache_clear)
 
 
-def announce(turn_id: UUID, event: Event) -> None:
-    """Tell the followers of a row that is committed; returns at once, from any thread."""
-    writer().announce(turn_id, event)
+def announce(turn_id: UUID, events: Sequence[Event]) -> None:
+    """Tell the followers of rows that are committed; returns at once, from any thread."""
+    for event in events:
+        writer().announce(turn_id, event)
 
 
 def _written(new: Sequence[NewEvent]) -> list[Event | Exception]:
@@ -138,12 +136,7 @@ def _written(new: Sequence[NewEvent]) -> list[Event | Exception]:
 
 
 def _written_alone(event: NewEvent) -> Event | Exception:
-    for left in reversed(range(TRIES)):
-        try:
-            return events_append([event])[0]
-        except IntegrityError as error:
-            if not left:
-                return error
-        except Exception as error:
-            return error
-    raise AssertionError("unreachable")
+    try:
+        return event_append(event.turn_id, event.name, event.data)
+    except Exception as error:
+        return error

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db import connection
+from django.db import IntegrityError, connection, transaction
 from redis import asyncio as aioredis
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
@@ -20,6 +20,7 @@ from config.lib.types import JsonObject
 
 TERMINAL = frozenset({"turn.completed", "turn.failed"})
 WAITING = "turn.waiting"
+TRIES = 3
 
 _INSERT = """
     INSERT INTO chat_turnevent (turn_id, number, name, data)
@@ -64,8 +65,19 @@ class NewEvent:
 
 
 def event_append(turn_id: UUID, name: str, data: JsonObject) -> Event:
-    """Write the next row of a turn's log, within the caller's transaction if there is one."""
-    return events_append([NewEvent(turn_id, name, data)])[0]
+    """Write the next row of a turn's log, within the caller's transaction if there is one.
+
+    Another process may write to the same log at that moment, as one that takes an answer does;
+    then the next number is taken. Raises IntegrityError when the turn is gone.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                return events_append([NewEvent(turn_id, name, data)])[0]
+        except IntegrityError:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
 
 
 def events_append(new: Sequence[NewEvent]) -> list[Event]:

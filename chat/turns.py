@@ -80,7 +80,7 @@ def turns_close_stale(conversation_id: UUID) -> None:
     for turn in Turn.objects.filter(silent, conversation_id=conversation_id, status__in=OPEN):
         last = turn_finish(turn.pk, TurnStatus.FAILED, error=TurnInterrupted().as_dict())
         if last:  # told by whoever found it first; the others need not wait until they look
-            transaction.on_commit(partial(announce, turn.pk, last))
+            transaction.on_commit(partial(announce, turn.pk, [last]))
 
 
 @transaction.atomic
@@ -121,7 +121,7 @@ async def run_turn(turn_id: UUID) -> None:
         await log.close()
         last = await in_thread(turn_finish, turn_id, status, usage=recorder.usage, error=error)
         if last:
-            announce(turn_id, last)
+            announce(turn_id, [last])
     except Exception:
         # the rows could not be written: the turn goes stale, and whoever looks at it closes it
         logger.exception("Turn %s could not be recorded", turn_id)

