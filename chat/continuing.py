@@ -8,7 +8,8 @@ from django.utils import timezone
 from agents.selectors import agent_visible_to
 from chat.answers import Answer
 from chat.errors import CallInterrupted, CallNotMade, TurnNotContinuable, TurnOpen
-from chat.events import Event, announce_now, event_append
+from chat.event_writer import announce
+from chat.events import Event, event_append
 from chat.llm import ToolCallReady
 from chat.models import Conversation, InputRequest, Message, Turn
 from chat.models.message import Role
@@ -48,7 +49,7 @@ def turn_continue(turn: Turn) -> Turn:
             stop_requested_at=None,
             heartbeat_at=timezone.now(),
         )
-        transaction.on_commit(partial(announce_now, turn.pk, told))
+        transaction.on_commit(partial(announce, turn.pk, told))
         transaction.on_commit(partial(turn_start, turn.pk))
     turn.refresh_from_db()
     return turn

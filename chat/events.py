@@ -1,33 +1,40 @@
-"""The event log of a turn: written by the turn, followed by any number of readers.
+"""The event log of a turn: rows, numbered from 1, that any number of readers may follow.
 
 Every event is a row before anyone hears of it. Redis only carries the news, so a reader that
 missed some of it, or finds Redis gone, still reads everything from the rows.
 """
 
-import asyncio
 import json
-import logging
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from django.conf import settings
-from django.db.models import Max
-from redis import Redis, RedisError
+from django.db import IntegrityError, connection, transaction
 from redis import asyncio as aioredis
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 from chat.models import TurnEvent
-from chat.threads import in_thread
 from config.lib.types import JsonObject
-
-logger = logging.getLogger(__name__)
 
 TERMINAL = frozenset({"turn.completed", "turn.failed"})
 WAITING = "turn.waiting"
-COALESCE_SECONDS = 0.05
-"""Words that come within this time are one event: a row for every token would be too many."""
+TRIES = 3
 
-KEEPALIVE_SECONDS = 15
+_INSERT = """
+    INSERT INTO chat_turnevent (turn_id, number, name, data)
+    SELECT
+        new.turn_id,
+        new.place + COALESCE(
+            (SELECT MAX(number) FROM chat_turnevent AS old WHERE old.turn_id = new.turn_id), 0
+        ),
+        new.name,
+        new.data::jsonb
+    FROM unnest(%s::uuid[], %s::int[], %s::text[], %s::text[]) AS new (turn_id, place, name, data)
+    RETURNING turn_id, number
+"""
+"""One round trip for any number of events; the database counts, since others may write too."""
 
 
 @dataclass(frozen=True)
@@ -38,56 +45,60 @@ class Event:
     name: str
     data: JsonObject
 
+    def packed(self) -> bytes:
+        """Return what Redis carries."""
+        return json.dumps(asdict(self), ensure_ascii=False).encode()
 
-class EventLog:
-    """Writes the events of one turn, in order, from its event loop."""
+    @classmethod
+    def unpacked(cls, message: bytes) -> "Event":
+        """Return the event that Redis carried."""
+        return cls(**json.loads(message))
 
-    def __init__(self, turn_id: UUID, redis: "aioredis.Redis") -> None:
-        self._turn_id = turn_id
-        self._redis = redis
-        self._lock = asyncio.Lock()
-        self._words: list[str] = []
-        self._flushing: asyncio.Task[None] | None = None
 
-    async def append(self, name: str, data: JsonObject) -> None:
-        """Write one event, behind the words that were said before it."""
-        async with self._lock:
-            await self._flush()
-            await self._write(name, data)
+@dataclass(frozen=True)
+class NewEvent:
+    """An event that has no row yet."""
 
-    async def say(self, text: str) -> None:
-        """Write some words; those that come close together become one `text.delta`."""
-        self._words.append(text)
-        if self._flushing is None:
-            self._flushing = asyncio.create_task(self._flush_soon())
-
-    async def close(self) -> None:
-        """Write the words that still wait."""
-        async with self._lock:
-            await self._flush()
-
-    async def _flush_soon(self) -> None:
-        await asyncio.sleep(COALESCE_SECONDS)
-        self._flushing = None
-        async with self._lock:
-            await self._flush()
-
-    async def _flush(self) -> None:
-        if self._words:
-            text = "".join(self._words)
-            self._words.clear()
-            await self._write("text.delta", {"text": text})
-
-    async def _write(self, name: str, data: JsonObject) -> None:
-        event = await in_thread(event_append, self._turn_id, name, data)
-        await announce(self._redis, self._turn_id, event)
+    turn_id: UUID
+    name: str
+    data: JsonObject
 
 
 def event_append(turn_id: UUID, name: str, data: JsonObject) -> Event:
-    """Write the next row of a turn's log."""
-    last = TurnEvent.objects.filter(turn_id=turn_id).aggregate(last=Max("number"))["last"] or 0
-    TurnEvent.objects.create(turn_id=turn_id, number=last + 1, name=name, data=data)
-    return Event(last + 1, name, data)
+    """Write the next row of a turn's log, within the caller's transaction if there is one.
+
+    Another process may write to the same log at that moment, as one that takes an answer does;
+    then the next number is taken. Raises IntegrityError when the turn is gone.
+    """
+    for left in reversed(range(TRIES)):
+        try:
+            with transaction.atomic():
+                return events_append([NewEvent(turn_id, name, data)])[0]
+        except IntegrityError:
+            if not left:
+                raise
+    raise AssertionError("the last try returns or raises")
+
+
+def events_append(new: Sequence[NewEvent]) -> list[Event]:
+    """Write the next rows of the logs of several turns, in order and with one statement.
+
+    Raises IntegrityError when a turn is gone, or when somebody else wrote the same number.
+    """
+    places: dict[UUID, int] = {}
+    rows: tuple[list[object], ...] = ([], [], [], [])
+    for event in new:
+        places[event.turn_id] = place = places.get(event.turn_id, 0) + 1
+        packed = json.dumps(event.data, ensure_ascii=False)
+        for column, value in zip(rows, (event.turn_id, place, event.name, packed), strict=True):
+            column.append(value)
+    with connection.cursor() as cursor:
+        cursor.execute(_INSERT, rows)
+        numbers: dict[UUID, list[int]] = {}
+        for turn_id, number in cursor.fetchall():
+            numbers.setdefault(turn_id, []).append(number)
+    following = {turn_id: iter(sorted(of_turn)) for turn_id, of_turn in numbers.items()}
+    return [Event(next(following[event.turn_id]), event.name, event.data) for event in new]
 
 
 def events_after(turn_id: UUID, number: int) -> list[Event]:
@@ -96,75 +107,16 @@ def events_after(turn_id: UUID, number: int) -> list[Event]:
     return [Event(row.number, row.name, row.data) for row in rows]
 
 
-async def announce(redis: "aioredis.Redis", turn_id: UUID, event: Event) -> None:
-    """Tell the followers of a new row; without Redis they find it a little later."""
-    try:
-        await redis.publish(channel_of(turn_id), json.dumps(asdict(event), ensure_ascii=False))
-    except RedisError as error:
-        logger.warning("Redis did not take an event of turn %s: %s", turn_id, error)
-
-
-def announce_now(turn_id: UUID, events: Sequence[Event]) -> None:
-    """Tell the followers of rows that were committed outside a turn's own event loop."""
-    try:
-        with Redis.from_url(settings.REDIS_URL) as redis:
-            for event in events:
-                redis.publish(channel_of(turn_id), json.dumps(asdict(event), ensure_ascii=False))
-    except RedisError as error:
-        logger.warning("Redis did not take an event of turn %s: %s", turn_id, error)
-
-
 def channel_of(turn_id: UUID) -> str:
     """Return the Redis channel that carries a turn's events."""
     return f"turn:{turn_id}"
 
 
 def connect() -> "aioredis.Redis":
-    """Open a Redis client for the running event loop; the caller closes it."""
-    return aioredis.from_url(settings.REDIS_URL)
+    """Open a Redis client for the running event loop; the caller closes it.
 
-
-async def follow(
-    turn_id: UUID, *, after: int = 0, until_waiting: bool = False
-) -> AsyncGenerator[Event | None]:
-    """Yield the events behind `after`, first the rows, then live, until the turn is over.
-
-    A turn that waits for a person is followed on, unless `until_waiting`. Yields None when nothing
-    happened for `KEEPALIVE_SECONDS`, so that the reader can tell the other side that the
-    connection lives.
+    It fails at once where Redis is gone: whoever uses it can do without for a while.
     """
-    ends = TERMINAL | {WAITING} if until_waiting else TERMINAL
-    redis = connect()
-    try:
-        async with redis.pubsub() as news:
-            # listening starts before the rows are read, so that nothing falls in between
-            await news.subscribe(channel_of(turn_id))
-            await news.get_message(timeout=KEEPALIVE_SECONDS)
-            waiting = await in_thread(events_after, turn_id, after)
-            while True:
-                for event in waiting:
-                    after = event.number
-                    yield event
-                # what was taken up again goes on behind its end
-                if waiting and waiting[-1].name in ends:
-                    return
-                message = await news.get_message(
-                    ignore_subscribe_messages=True, timeout=KEEPALIVE_SECONDS
-                )
-                waiting = await _heard(turn_id, after, message)
-                if message is None and not waiting:
-                    yield None
-    finally:
-        await redis.aclose()
-
-
-async def _heard(turn_id: UUID, after: int, message: JsonObject | None) -> list[Event]:
-    """Return the new events: the one in `message`, or the rows where some were missed."""
-    if message is None:
-        return await in_thread(events_after, turn_id, after)
-    event = Event(**json.loads(message["data"]))
-    if event.number <= after:
-        return []
-    if event.number == after + 1:
-        return [event]
-    return await in_thread(events_after, turn_id, after)
+    return aioredis.from_url(
+        settings.REDIS_URL, retry=Retry(NoBackoff(), 0), socket_connect_timeout=5
+    )

@@ -3,7 +3,7 @@
 from uuid import UUID
 
 from chat.calls import CallEnded, CallPaused, CallProgressed
-from chat.events import EventLog
+from chat.event_log import EventLog
 from chat.llm import (
     Compacted,
     Retried,
@@ -48,14 +48,14 @@ class Recorder:
         self.usage: Usage | None = recorded.usage
 
     async def started(self, model: str) -> None:
-        """Tell that the turn runs."""
-        await self._log.append("turn.started", {"model": model})
+        """Tell that the turn runs; nothing waits for it to be written."""
+        self._log.append_soon("turn.started", {"model": model})
 
     async def found(self, found: JsonObject) -> None:
         """Keep and tell what the search for the user's message found."""
         found = self._secrecy.masker.value(storable(found))
+        self._log.append_soon("tools.found", found)
         await in_thread(Turn.objects.filter(pk=self._turn_id).update, found=found)
-        await self._log.append("tools.found", found)
 
     async def take(self, event: LoopEvent) -> None:
         """Keep and tell one event of the loop."""

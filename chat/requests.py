@@ -13,7 +13,8 @@ from django.utils import timezone
 from agents.access import presets_of
 from chat import services
 from chat.errors import RequestAnswered
-from chat.events import Event, announce_now, event_append
+from chat.event_writer import announce
+from chat.events import Event, event_append
 from chat.models import Conversation, InputRequest, Turn
 from chat.models.input_request import InputKind
 from chat.models.turn import TurnStatus
@@ -100,7 +101,7 @@ def request_answer(
         told = [event_append(turn.pk, "input.answered", answered(request))]
         if not open_requests(turn.pk):
             told += _taken_up(turn)
-        transaction.on_commit(partial(announce_now, turn.pk, told))
+        transaction.on_commit(partial(announce, turn.pk, told))
     return request
 
 

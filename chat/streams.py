@@ -1,17 +1,19 @@
 """Server-sent events of a turn: HTML for the page, JSON for programs."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
 from django.http import HttpRequest, StreamingHttpResponse
+from django.utils import timezone
 
-from chat.events import Event, events_after, follow
+from chat.events import Event, events_after
+from chat.following import follow
 from chat.models import Turn
 from chat.parts import TurnView, may_label
 from chat.rendering import changes_html, ended_html
-from chat.threads import in_thread
-from chat.turns import turns_close_stale
+from chat.threads import give_up_request_thread, in_thread
+from chat.turns import STALE_AFTER, turns_close_stale
 from config.lib.numbers import whole_number
 
 KEEPALIVE = ": alive\n\n"
@@ -19,7 +21,7 @@ KEEPALIVE = ": alive\n\n"
 
 async def json_stream(
     turn: Turn, *, after: int = 0, until_waiting: bool = False
-) -> AsyncIterator[str]:
+) -> AsyncGenerator[str]:
     """Yield the events behind `after` as the contract has them, until the turn is over.
 
     With `until_waiting`, also until it waits for a person.
@@ -34,7 +36,7 @@ async def json_stream(
                 yield sse(data, event.name, event.number)
 
 
-async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
+async def html_stream(turn: Turn, *, after: int = 0) -> AsyncGenerator[str]:
     """Yield what changes on the page behind event `after`, and `end` when the turn is over."""
     view = await in_thread(_view_until, turn, after)
     if not view.over:
@@ -48,9 +50,9 @@ async def html_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
     yield sse("over", "end", view.number)
 
 
-async def wait_for_end(turn: Turn) -> None:
-    """Return when the turn is over or waits for a person."""
-    async with aclosing(_followed(turn, 0, until_waiting=True)) as events:
+async def wait_for_end(turn: Turn, *, after: int = 0, until_waiting: bool = False) -> None:
+    """Return when the turn is over; with `until_waiting`, also when it waits for a person."""
+    async with aclosing(_followed(turn, after, until_waiting=until_waiting)) as events:
         async for _ in events:
             pass
 
@@ -65,7 +67,8 @@ async def _followed(
     turn: Turn, after: int, *, until_waiting: bool = False
 ) -> AsyncGenerator[Event | None]:
     """Follow a turn, and close it where its process turns out to be gone."""
-    await in_thread(turns_close_stale, turn.conversation_id)
+    if timezone.now() - (turn.heartbeat_at or turn.created_at) > STALE_AFTER:
+        await in_thread(turns_close_stale, turn.conversation_id)
     async with aclosing(follow(turn.pk, after=after, until_waiting=until_waiting)) as events:
         async for event in events:
             yield event
@@ -82,10 +85,22 @@ def _view_until(turn: Turn, number: int) -> TurnView:
     return view
 
 
-def event_stream(events: AsyncIterator[str]) -> StreamingHttpResponse:
-    """Return the response that carries a stream past every cache and buffer."""
+def event_stream(events: AsyncGenerator[str]) -> StreamingHttpResponse:
+    """Return the response that carries a stream past every cache and buffer.
+
+    While it lasts it holds neither a thread nor a database connection.
+    """
     headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingHttpResponse(events, content_type="text/event-stream", headers=headers)
+    return StreamingHttpResponse(
+        _unencumbered(events), content_type="text/event-stream", headers=headers
+    )
+
+
+async def _unencumbered(events: AsyncGenerator[str]) -> AsyncGenerator[str]:
+    await give_up_request_thread()
+    async with aclosing(events):
+        async for each in events:
+            yield each
 
 
 def last_seen(request: HttpRequest) -> int:

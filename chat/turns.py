@@ -20,7 +20,9 @@ from chat import history, loop, queueing
 from chat.asking import Asking
 from chat.deciding import DecidedTools
 from chat.errors import TurnBroken, TurnInterrupted
-from chat.events import Event, EventLog, announce, announce_now, connect, event_append
+from chat.event_log import EventLog
+from chat.event_writer import announce
+from chat.events import Event, connect, event_append
 from chat.injection import Toolbox
 from chat.intent import extract_intent, recent_context
 from chat.llm import Usage
@@ -141,7 +143,7 @@ def turn_finish(
         usage_now = Turn.objects.values_list("usage", flat=True).get(pk=turn_id)
         told = {"status": status, "usage": usage_now}
     last = event_append(turn_id, "turn.failed" if error else "turn.completed", told)
-    transaction.on_commit(partial(announce_now, turn_id, [last]))
+    transaction.on_commit(partial(announce, turn_id, [last]))
     return last
 
 
@@ -155,7 +157,7 @@ async def run_turn(turn_id: UUID) -> None:
     try:
         secrecy = Secrecy(turn.conversation)
         standing = await in_thread(standing_of, turn)
-        recorder = Recorder(turn_id, log := EventLog(turn_id, redis), secrecy, standing.recorded)
+        recorder = Recorder(turn_id, log := EventLog(turn_id), secrecy, standing.recorded)
         status, ending = await _carried_out(turn, recorder, secrecy, standing, redis)
         await recorder.keep_half_said()
         await log.close()
@@ -163,8 +165,7 @@ async def run_turn(turn_id: UUID) -> None:
         if isinstance(ending, Paused):
             told = await in_thread(turn_wait, turn_id, ending, usage, masker)
             if told:
-                for event in told:
-                    await announce(redis, turn_id, event)
+                announce(turn_id, told)
                 return
             status, ending = TurnStatus.STOPPED, None
         await in_thread(turn_finish, turn_id, status, usage=usage, error=ending)

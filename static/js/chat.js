@@ -1,3 +1,5 @@
+import "./chat/streams.js";
+
 // On a narrow screen what stands beside the conversation stands before it: fold it there.
 if (!matchMedia("(min-width: 75rem)").matches) {
   for (const list of document.querySelectorAll("[data-fold-narrow]")) {

@@ -122,7 +122,7 @@ def report() -> None:
     """Print the table and write `var/bench.json`."""
     RESULTS.parent.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps([asdict(row) for row in ROWS], indent=1))
-    head = ("benchmark", "ours ms", "wanted", "baseline", "ms", "ratio", "target", "")
+    head = ("benchmark", "ours", "wanted", "baseline", "its", "unit", "ratio", "target", "")
     lines = [head] + [
         (
             row.name,
@@ -130,6 +130,7 @@ def report() -> None:
             "" if row.limit is None else f"≤ {row.limit:g}{'' if row.ours <= row.limit else ' !'}",
             row.baseline,
             f"{row.baseline_value:.3f}",
+            row.unit,
             f"{row.ratio:.3f}",
             f"≤ {row.target:g}",
             "holds" if row.holds else "MISSED",

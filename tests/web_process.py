@@ -1,0 +1,43 @@
+"""A web server of a test's own, on this run's database: to be killed, or to stand beside others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+
+from tests.live import Process, environment, eventually, free_port
+
+PRODUCT = "config.asgi:application"
+
+
+@contextmanager
+def web_process(
+    folder: Path,
+    *,
+    app: str = PRODUCT,
+    port: int | None = None,
+    env: Mapping[str, str] | None = None,
+) -> Iterator[tuple[Process, int]]:
+    """Run an ASGI application in a process until the block ends; yields it and its port."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "uvicorn", app, "--port", str(port)]
+    command += ["--log-level", "warning", "--timeout-graceful-shutdown", "1"]
+    settings = {**environment(), "OUTFITTER_EMBEDDINGS": "off", **(env or {})}
+    process = Process("web", command, settings, folder / f"web-{port}.log")
+    process.start()
+    try:
+        eventually(lambda: _answers(port), seconds=90, what="the start of the web process")
+        yield process, port
+    finally:
+        process.stop()
+
+
+def _answers(port: int) -> bool:
+    try:
+        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).status_code == 200
+    except httpx.HTTPError:
+        return False
