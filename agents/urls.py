@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import access, agents, experiments, pins, search, usage
+from agents.views import approvals, access, agents, experiments, pins, search, usage
 
 app_name = "agents"
 urlpatterns = [
@@ -21,6 +21,15 @@ urlpatterns = [
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
+    path("<slug:slug>/approvals/", approvals.agent_approvals, name="agent_approvals"),
+    path("<slug:slug>/approvals/links/", approvals.link_approvals, name="link_approvals"),
+    path("<slug:slug>/approvals/rules/", approvals.rule_create, name="rule_create"),
+    path("<slug:slug>/approvals/rules/preview/", approvals.rule_preview, name="rule_preview"),
+    path(
+        "<slug:slug>/approvals/rules/<uuid:rule_id>/delete/",
+        approvals.rule_delete,
+        name="rule_delete",
+    ),
     path("<slug:slug>/experiments/", experiments.experiment_list, name="experiment_list"),
     path("<slug:slug>/experiments/new/", experiments.experiment_create, name="experiment_create"),
     path(
