@@ -78,7 +78,9 @@ def link_approvals_set(agent: Agent, approvals: Mapping[UUID, str]) -> None:
     """Set what links say, by the ids of their tools; links that are not named stay as they are."""
     known = AgentTool._meta.get_field("approval").choices or ()
     if bad := sorted(set(approvals.values()) - {str(value) for value, _ in known}):
-        raise InvalidInput(f"“{bad[0][:40]}” is nothing that a link can say.", "Choose from the list.")
+        raise InvalidInput(
+            f"“{bad[0][:40]}” is nothing that a link can say.", "Choose from the list."
+        )
     for link in AgentTool.objects.filter(agent=agent, tool_id__in=approvals):
         if link.approval != approvals[link.tool_id]:
             link.approval = approvals[link.tool_id]
@@ -91,8 +93,10 @@ def linked_judged(agent: Agent) -> list[Judged]:
     What waits for approval inside a sequence is asked about when the sequence is called.
     """
     settings, named = settings_of(agent.pk), as_linked(agent)
-    judged = []
-    for link in links_of(agent) if settings else ():
+    judged: list[Judged] = []
+    if settings is None:
+        return judged
+    for link in links_of(agent):
         try:
             spec = named(load_spec(link.tool, link.pinned_version))
         except ToolUnavailable:

@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
+from agents.agent_limits import checked_fallbacks, require_in_range
 from agents.credentials import require_variable
 from agents.link_settings import LinkSettings, link_saved
 from agents.models import Agent, AgentTool, Credential
@@ -42,7 +43,7 @@ EDITABLE = frozenset(
         "visibility",
     }
 )
-RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using"})
+RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using", "import"})
 """Slugs that are pages under `/agents/`."""
 
 
@@ -58,6 +59,9 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
         raise InvalidInput(f"An agent has no field {', '.join(unknown)}.")
     for name, value in fields.items():
         setattr(agent, name, value)
+    require_in_range(fields)
+    if fields.keys() & {"model", "fallback_models"}:
+        agent.fallback_models = checked_fallbacks(agent.model, agent.fallback_models)
     if agent.visibility != AgentVisibility.TEAM:
         agent.team = None
     elif agent.team is None or not teams_of(agent.owner).filter(pk=agent.team.pk).exists():

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from agents.views import approvals, access, agents, experiments, pins, search, usage
+from agents.views import access, agents, approvals, experiments, pins, search, usage
 
 app_name = "agents"
 urlpatterns = [

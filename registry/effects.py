@@ -22,6 +22,14 @@ def annotations_now(spec: ToolSpec) -> Annotations:
     return annotations_of(spec, _hosts(spec) if spec.kind in _HOSTED else None)
 
 
+def known_of(tool: Tool) -> Annotations | None:
+    """Return what is known of a tool as its page shows it; None when that version is not kept."""
+    try:
+        return annotations_now(load_spec(tool))
+    except ToolUnavailable:
+        return None
+
+
 def tools_within(spec: ToolSpec) -> list[ToolSpec]:
     """Return the tools that a sequence calls, those of the sequences in it too, each once.
 

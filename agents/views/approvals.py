@@ -86,9 +86,7 @@ def rule_preview(request: SignedInRequest, slug: str) -> HttpResponse:
             context["problem"] = error
         else:
             context["pattern"] = pattern
-            context["caught"] = approval_rules.caught(
-                pattern, approval_rules.linked_judged(agent)
-            )
+            context["caught"] = approval_rules.caught(pattern, approval_rules.linked_judged(agent))
     return render(request, "agents/_rule_preview.html", context)
 
 
