@@ -81,7 +81,7 @@ def checked_presets(spec: ToolSpec, presets: JsonValue) -> JsonObject:
             problems.append(f"{spec.own_name} has no argument “{name[:60]}”; it has: {told}.")
         else:
             problems += [
-                f"{problem.path.removeprefix('$.')}: {problem.message}"
+                f"{name[:60]}{problem.path.removeprefix('$')}: {problem.message}."
                 for problem in property_problems(spec.input_schema, name, value)
             ]
     if problems:
