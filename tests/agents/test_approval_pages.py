@@ -161,7 +161,7 @@ def test_an_agent_has_no_more_rules_than_can_be_read_at_each_call(alice) -> None
         (
             {"fallbackModels": ["", "a/b"]},
             "fallback_models",
-            "One of the fallback models is empty.",
+            "the fallback models is empty",
         ),
         ({"fallbackModels": ["a"] * 2}, "fallback_models", "is given twice"),
         ({"fallbackModels": list("abcdef")}, "fallback_models", "6 models are given"),

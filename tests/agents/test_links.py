@@ -60,8 +60,8 @@ def test_what_is_not_named_stays_as_it_is(alice) -> None:
         ({"name": "two words"}, "A name has 1 to 64 letters, digits, “_” and “-”, and no others."),
         ({"name": "x" * 65}, "A name has 1 to 64 letters, digits, “_” and “-”, and no others."),
         (
-            {"name": "search_tools"},
-            "“search_tools” is what models call a part of Outfitter itself.",
+            {"name": "run_code"},
+            "“run_code” is what models call a part of Outfitter itself.",
         ),
         ({"approval": "maybe"}, "Choose one of rules, allow, ask, deny."),
         ({"description": "x" * 4001}, "The description has 4,001 signs; at most 4,000 are told."),
@@ -100,10 +100,8 @@ def test_two_tools_of_an_agent_cannot_have_one_name_and_both_are_named(alice, ow
 def test_the_page_saves_all_settings_and_keeps_what_was_refused(client_for, alice) -> None:
     calculator = make_builtin()
     agent = make_agent(alice, calculator)
-    client, url = (
-        client_for(alice),
-        reverse("agents:agent_tool_pin", args=[agent.slug, calculator.pk]),
-    )
+    url = reverse("agents:agent_tool_pin", args=[agent.slug, calculator.pk])
+    client = client_for(alice)
     sent = {
         "approval": "ask",
         "name": "sums",
