@@ -217,6 +217,8 @@ SPECTACULAR_SETTINGS = {
         "ImportStatus": "registry.models.job.JobStatus",
         "StateEnum": "registry.models.proposal.ProposalState",
         "MeasureState": "agents.models.search_case.MeasureState",
+        "ApprovalDefault": "agents.models.agent.ApprovalDefault",
+        "RuleEffect": "agents.models.approval_rule.RuleEffect",
         "RunStatus": "sequences.models.run.RunStatus",
     },
 }
