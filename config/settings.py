@@ -219,6 +219,8 @@ SPECTACULAR_SETTINGS = {
         "ImportStatus": "registry.models.job.JobStatus",
         "StateEnum": "registry.models.proposal.ProposalState",
         "MeasureState": "agents.models.search_case.MeasureState",
+        "ApprovalDefault": "agents.models.agent.ApprovalDefault",
+        "RuleEffect": "agents.models.approval_rule.RuleEffect",
         "RunStatus": "sequences.models.run.RunStatus",
         "BenchState": "chat.models.bench.BenchState",
     },

@@ -176,7 +176,7 @@ class StreamingView(APIView):
             after = last_seen(request)
             return event_stream(json_stream(turn, after=after, until_waiting=until_waiting))
         connection.close()  # waiting may take minutes; others need the connection
-        async_to_sync(wait_for_end)(turn)
+        async_to_sync(wait_for_end)(turn, until_waiting=until_waiting)
         over = selectors.turn_of(request.user, turn.conversation_id, turn.pk)
         return Response(shapes.TurnSerializer(over).data)
 

@@ -4,7 +4,7 @@ import pytest
 
 from agents.access import agent_context, linked_toolset
 from agents.models.agent_tool import Approval
-from agents.services import tool_link
+from agents.services import credential_set, tool_link
 from registry.execution import invoke
 from registry.loading import load_spec
 from registry.models import Invocation
@@ -97,3 +97,14 @@ def test_a_rest_search_as_an_agent_keeps_to_its_scopes(client_for, alice):
     assert client.get(f"{url}&agent={make_agent(alice).slug}").json()["total"] == 0
     granted = make_agent(alice, scopes=["mail:send"])
     assert client.get(f"{url}&agent={granted.slug}").json()["total"] == 1
+
+
+def test_a_team_mates_calls_read_their_own_credentials_and_never_the_owners(alice, bob, team):
+    agent = make_agent(alice, visibility="team", team=team)
+    credential_set(alice, name="MAIL_KEY", value="alices-own")
+    credential_set(alice, name="MAIL_KEY", value="alices-for-the-agent", agent=agent)
+
+    as_bob = agent_context(agent, bob, caller=Caller.CHAT)
+    assert not as_bob.env(["MAIL_KEY"])
+    credential_set(bob, name="MAIL_KEY", value="bobs-own")
+    assert as_bob.env(["MAIL_KEY"]) == {"MAIL_KEY": "bobs-own"}

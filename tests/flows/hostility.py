@@ -12,6 +12,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 from django.utils import timezone
 
+from agents.approval_rules import rule_set
 from agents.experiments import ToolsetPlan, experiment_create, present_toolset
 from agents.search_cases import case_create
 from agents.services import credential_set
@@ -238,6 +239,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "credential_id": credential.pk,
         "experiment_id": experiment.pk,
         "case_id": case.pk,
+        "rule_id": rule_set(agent, "@writes", "ask").pk,
         "version": 0,
         "token_id": token.pk,
         "builtin": calculator.pk,
