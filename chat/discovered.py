@@ -1,6 +1,7 @@
 """What searches found for a conversation, kept from one turn or process to the next."""
 
 from collections.abc import Iterable
+from itertools import count
 from uuid import UUID
 
 from django.db import transaction
@@ -35,16 +36,26 @@ def tools_discovered(turn: Turn, found: Iterable[UUID], evicted: Iterable[UUID] 
     wanted = list(dict.fromkeys(found))
     known = {row.tool_id: row for row in rows.filter(tool__in=wanted)}
     last = rows.aggregate(last=Max("place"))["last"]
-    place = 0 if last is None else last + 1
+    place = count(0 if last is None else last + 1)
+    told = []
     for tool_id in wanted:
-        row = known.get(tool_id) or DiscoveredTool(
-            conversation_id=turn.conversation_id, tool_id=tool_id, place=place
+        row = known.get(tool_id)
+        stays = row is not None and row.evicted_at is None and row.found_in_id == turn.pk
+        told.append(
+            DiscoveredTool(
+                conversation_id=turn.conversation_id,
+                tool_id=tool_id,
+                place=row.place if row and stays else next(place),
+                found_in=turn,
+                used_in=turn.number,
+            )
         )
-        if row.pk is None or row.evicted_at or row.found_in_id != turn.pk:
-            row.place = place
-            place += 1
-        row.found_in, row.used_in, row.evicted_at = turn, turn.number, None
-        row.save()
+    DiscoveredTool.objects.bulk_create(
+        told,
+        update_conflicts=True,
+        unique_fields=["conversation", "tool"],
+        update_fields=["place", "found_in", "used_in", "evicted_at"],
+    )
 
 
 def tools_used(turn: Turn, tool_ids: Iterable[UUID]) -> None:

@@ -20,6 +20,13 @@ from registry.toolset import Toolset
 
 DENIED = "this agent is set to deny it"
 
+_READ = (
+    *("wire_name", "title", "version", "required_scopes", "deprecated_on", "deleted_at"),
+    *("import_health", "execution_health", "last_health_check_at"),
+    *("successor__wire_name", "successor__deleted_at"),
+)
+"""What a tool is loaded and judged by, and no more: a conversation may keep dozens."""
+
 NEAREST = 5
 """Names that are told to a model which called a tool that there is not."""
 
@@ -41,7 +48,7 @@ class Registered:
 
     def found(self, tool_ids: Collection[UUID]) -> tuple[dict[UUID, ToolSpec], dict[UUID, str]]:
         """Return the specs of what a search just found, and why others were not loaded."""
-        tools = Tool.objects.select_related("successor", "package").in_bulk(tool_ids)
+        tools = Tool.objects.select_related("successor").only(*_READ).in_bulk(tool_ids)
         problems = dict.fromkeys(set(tool_ids) - tools.keys(), "was deleted just now")
         return self._loaded(tools.values(), problems)
 
@@ -49,7 +56,8 @@ class Registered:
         self, tool_ids: Collection[UUID]
     ) -> tuple[dict[UUID, ToolSpec], list[tuple[Tool, str]]]:
         """Return the specs of what was found before, and why others may not be called any more."""
-        usable = tools_usable_by(self._context.user).in_bulk(tool_ids)
+        allowed = tools_usable_by(self._context.user).select_related(None)
+        usable = allowed.select_related("successor").only(*_READ).in_bulk(tool_ids)
         gone = set(tool_ids) - usable.keys()
         missing = Tool.objects.select_related("package").in_bulk(gone) if gone else {}
         problems = {tool.pk: _gone(tool) for tool in missing.values()}

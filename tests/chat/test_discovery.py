@@ -1,15 +1,17 @@
 """The four discovery modes, and what is kept from one turn to the next."""
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connection
+from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 
 from agents.access import agent_context
 from agents.models import AgentTool
 from agents.models.agent import DiscoveryMode
 from chat.budget import tokens_of
+from chat.discovered import tools_discovered
 from chat.injection import Toolbox
 from chat.models import DiscoveredTool
 from chat.models.message import Role
@@ -358,4 +360,36 @@ def test_putting_the_tools_together_and_searching_takes_few_queries(talk, catalo
     ) as queries:
         toolbox_of(conversation, turn).discover("Calculate an arithmetic expression")
     told = [query["sql"][:90] for query in queries]
-    assert len(told) <= 24, told
+    assert len(told) <= 25, told
+
+
+def test_two_processes_that_find_at_once_give_every_tool_a_place_of_its_own(talk):
+    conversation = talk(DiscoveryMode.AUTO_FILTER)
+    tools = [factories.make_tool() for _ in range(12)]
+    turn = factories.make_turn(conversation, model=MODEL)
+
+    def find(mine):
+        try:
+            for tool in mine:
+                tools_discovered(turn, [tool.pk])
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(find, [tools[start::4] + tools[:2] for start in range(4)]))
+    places = DiscoveredTool.objects.filter(conversation=conversation).values_list("place", "tool")
+    assert sorted(place for place, _ in places) == list(range(12))
+    assert {tool for _, tool in places} == {tool.pk for tool in tools}
+
+
+@pytest.mark.sandbox
+def test_what_a_program_calls_counts_as_used(talk, model, say, catalogue, sandbox_service):
+    factories.make_run_code()
+    conversation = talk(DiscoveryMode.AUTO_FILTER, code_execution=True)
+    found_by(conversation, TOKYO)
+    program = "await tool_call('current_time', timezone='Asia/Tokyo')"
+    model.calls(Call("run_code", {"code": program}))
+    model.enqueue("Late.")
+    (ran,) = results_of(say(conversation, "hello"))
+    assert ran["status"] == "succeeded"
+    assert DiscoveredTool.objects.get(tool=catalogue["current_time"]).used_in == 2
