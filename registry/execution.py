@@ -324,9 +324,8 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
     ) -> ToolResult:
         inside = context.derive(
             caller=Caller.CODE,
-            approved=context.approved or approved,
+            approved=approved,  # who approves a program has not seen what it will call
             env=env,
-            approved=False,  # who approves a program has not seen what it will call
             parent_id=parent_id,
             depth=context.depth + 1,
             cancel=cancel,

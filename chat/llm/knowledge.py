@@ -12,14 +12,18 @@ BYTES_PER_TOKEN = 3
 
 
 def count_tokens(model: str, text: str) -> int:
-    """Return how many tokens a model reads in a text; an estimate where its tokenizer is not known.
+    """Return how many tokens a model reads in a text, without asking anybody.
 
-    Takes about a millisecond for 10,000 tokens once the tokenizer is loaded.
+    LiteLLM brings OpenAI's and Anthropic's tokenizers along; models of others, whose tokenizers it
+    would fetch, are counted by OpenAI's, which is near enough for a budget. Takes about a
+    millisecond for 10,000 tokens once the tokenizer is loaded.
     """
     if not text:
         return 0
+    litellm = library.load()
     try:
-        return int(library.load().token_counter(model=model, text=text))
+        fetched = litellm.utils.huggingface_tokenizer_kind(model) not in {None, "anthropic"}
+        return int(litellm.token_counter(model="" if fetched else model, text=text))
     except Exception:  # a tokenizer that is not here
         return len(text.encode("utf-8", "replace")) // BYTES_PER_TOKEN + 1
 
