@@ -159,6 +159,8 @@ async def run_turn(turn_id: UUID) -> None:
         standing = await in_thread(standing_of, turn)
         recorder = Recorder(turn_id, log := EventLog(turn_id), secrecy, standing.recorded)
         status, ending = await _carried_out(turn, recorder, secrecy, standing, redis)
+        if not await in_thread(Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING).exists):
+            return  # it was closed as interrupted, with what it had said
         await recorder.keep_half_said()
         await log.close()
         usage, masker = recorder.usage, secrecy.masker
@@ -219,8 +221,9 @@ async def _work(
         await recorder.started(turn.model)
     toolbox, said = await in_thread(_equipped, turn, secrecy, standing, cancel)
     agent = turn.conversation.agent
-    content = next(each["content"] for each in reversed(said) if each["role"] == "user")
-    found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
+    asked = [each for each in said if each["content"] != history.GO_ON]
+    content = next(each["content"] for each in reversed(asked) if each["role"] == "user")
+    found = await in_thread(toolbox.discover, extract_intent(content), recent_context(asked))
     if turn.found is None:
         await recorder.found(found)
     prompt = system_prompt(

@@ -7,8 +7,6 @@ from rest_framework import serializers
 from chat.models import InputRequest
 from chat.models.input_request import InputKind
 
-DECISIONS = ("approve", "deny", "set", "skip", "answer")
-
 
 class InputRequestSerializer(serializers.ModelSerializer[InputRequest]):
     """One thing that a person is asked.
@@ -18,6 +16,9 @@ class InputRequestSerializer(serializers.ModelSerializer[InputRequest]):
     has a secret.
     """
 
+    kind = serializers.CharField(
+        read_only=True, help_text=f"One of: {', '.join(InputKind.values)}."
+    )
     turn = serializers.UUIDField(source="turn_id", read_only=True)
     call = serializers.CharField(source="call_id", read_only=True)
     innerCall = serializers.CharField(source="inner_call", read_only=True)
@@ -38,7 +39,9 @@ class InputRequestSerializer(serializers.ModelSerializer[InputRequest]):
 class ReplySerializer(serializers.Serializer[Any]):
     """A person's answer: approve or deny; set or skip; answer or skip."""
 
-    decision = serializers.ChoiceField(choices=DECISIONS)
+    decision = serializers.CharField(
+        help_text="approve or deny; set or skip; answer or skip.",
+    )
     arguments = serializers.JSONField(
         required=False,
         allow_null=True,
