@@ -212,7 +212,7 @@ def test_over_rest_it_answers_with_the_tool_and_its_places(
     address = f"/api/v1/conversations/{turn.conversation_id}/turns/{turn.pk}/promote/"
     nothing = alice_client.post(address, {}, content_type="application/json")
     assert (nothing.status_code, nothing.json()["code"]) == (409, "nothing_to_promote")
-    wrong = alice_client.post(address, {"program": 7}, content_type="application/json")
+    wrong = alice_client.post(address, {"program": "no-id"}, content_type="application/json")
     assert wrong.status_code == 400
     sums(turn, calculator)
     answer = alice_client.post(address, {}, content_type="application/json")

@@ -180,7 +180,7 @@ def pieces(value: Any) -> list[Any]:
     return [value, *inner] if isinstance(inner, list) else [value]
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(calls=made_calls(), said=st.lists(TEXTS | st.just("2 of Lyon"), max_size=4).map(" ".join))
 def test_every_draft_is_valid_and_calls_the_same_with_the_same(
     calls: list[MadeCall], said: str
