@@ -10,7 +10,7 @@ from chat.intent import extract_intent, recent_context
 from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.secrecy import Secrecy
-from chat.selectors import turn_of_person
+from chat.selectors import path_to, turn_of_person
 from config.lib.errors import NotFound
 
 SAID_BEFORE = 20
@@ -30,11 +30,7 @@ def turn_labelled_by(user: User, turn_id: UUID) -> Turn:
 
 def draft_from(turn: Turn) -> CaseDraft:
     """Return what the turn searched with: the need and what was said before, masked."""
-    said = Message.objects.filter(
-        role=Role.USER,
-        turn__conversation_id=turn.conversation_id,
-        turn__number__lte=turn.number,
-    )
+    said = Message.objects.filter(role=Role.USER, turn__in=path_to(turn.pk, most=SAID_BEFORE))
     latest = said.order_by("-turn__number", "-position").values_list("content", flat=True)
     texts = list(latest[:SAID_BEFORE])[::-1]
     masker = Secrecy(turn.conversation).look()

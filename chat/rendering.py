@@ -17,6 +17,7 @@ from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
 from chat.parts import Ask, CallCard, Change, Group, Part, Words
+from chat.selectors import Branches, branches_of
 from chat.value_tree import copied, value_tree
 
 _BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
@@ -37,6 +38,8 @@ class ShownTurn:
     is_open: bool
     waiting_for: tuple[Ask, ...] = ()
     """What the person is asked, while the turn waits for them."""
+    branches: Branches | None = None
+    """Which of several answers it is, where there are several."""
 
 
 @cache
@@ -83,6 +86,7 @@ def ended_html(turn: Turn) -> str:
     context = {
         "turn": turn,
         "turn_id": turn.pk,
+        "branches": branches_of([turn])[turn.pk],
         "artifacts": artifacts_of(turn.conversation),
         "oob": True,
     }

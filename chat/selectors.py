@@ -1,10 +1,14 @@
 """Which conversations a person sees. A conversation belongs to one person alone."""
 
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Prefetch, QuerySet
+from django.db.models import Prefetch, Q, QuerySet
 
 from chat.models import Artifact, Conversation, Message, Turn
 from config.lib.errors import NotFound
@@ -28,6 +32,38 @@ _PATH = """
     SELECT id FROM path WHERE number < %s ORDER BY number DESC LIMIT %s
 """
 """A branch from its last turn back to the first."""
+
+_LEAF = """
+    WITH RECURSIVE below AS (
+        SELECT id, number FROM chat_turn WHERE id = %s
+        UNION ALL
+        SELECT later.id, later.number
+        FROM chat_turn AS later JOIN below ON later.parent_id = below.id
+    )
+    SELECT id FROM below ORDER BY number DESC LIMIT 1
+"""
+"""The latest turn below another one; nothing can follow it, since numbers grow."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branches:
+    """Which of the turns that follow the same one a turn is; `index` counts from 1."""
+
+    index: int
+    count: int
+    previous: UUID | None
+    next: UUID | None
+
+    @classmethod
+    def of(cls, turn_id: UUID, beside: Sequence[UUID]) -> "Branches":
+        """Return the place of a turn among those beside it, in the order in which they came."""
+        place = beside.index(turn_id)
+        return cls(
+            index=place + 1,
+            count=len(beside),
+            previous=beside[place - 1] if place else None,
+            next=beside[place + 1] if place + 1 < len(beside) else None,
+        )
 
 
 def conversations_of(user: User) -> QuerySet[Conversation]:
@@ -73,6 +109,28 @@ def path_to(
     with connection.cursor() as cursor:
         cursor.execute(_PATH, [turn_id, LONGEST_PATH, limit, most])
         return Turn.objects.filter(pk__in=[row[0] for row in cursor.fetchall()])
+
+
+def leaf_of(turn_id: UUID) -> UUID:
+    """Return the latest turn of those that follow a turn, or the turn itself."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LEAF, [turn_id])
+        return cast("UUID", cursor.fetchone()[0])
+
+
+def branches_of(turns: Sequence[Turn]) -> dict[UUID, Branches]:
+    """Return the branches beside each of some turns of one conversation, by the turn's id."""
+    if not turns:
+        return {}
+    after = {turn.parent_id for turn in turns}
+    follows = Q(parent_id__in=after - {None})
+    if None in after:
+        follows |= Q(parent=None)
+    rows = Turn.objects.filter(follows, conversation_id=turns[0].conversation_id)
+    beside: dict[UUID | None, list[UUID]] = defaultdict(list)
+    for turn_id, parent_id in rows.order_by("number").values_list("pk", "parent_id"):
+        beside[parent_id].append(turn_id)
+    return {turn.pk: Branches.of(turn.pk, beside[turn.parent_id]) for turn in turns}
 
 
 def artifact_of(user: User, artifact_id: UUID) -> Artifact:

@@ -4,30 +4,24 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Literal
 
-from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
 from agents.credentials import env_of
 from agents.experiments import arm_drawn
-from agents.models import Agent
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
-from chat.errors import TurnOpen
-from chat.models import Conversation, Message, Turn
-from chat.models.message import Role
+from chat.models import Conversation, Turn
 from chat.models.turn import OPEN, TurnStatus
+from chat.opening import LONGEST_TITLE, checked_content, locked, turn_open
 from chat.secrecy import Secrecy
 from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
 from chat.variables import env_with_variables, variables_remember
-from config.lib.errors import InvalidInput, NotFound
+from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
 
 ValueScope = Literal["conversation", "agent", "me"]
-
-LONGEST_MESSAGE = 100_000
-LONGEST_TITLE = 120
 
 
 def conversation_create(*, user: User, agent_slug: str, title: str = "") -> Conversation:
@@ -79,13 +73,16 @@ def message_send(
     Raises InvalidInput for an empty or too long message and TurnOpen while an answer is under way.
     """
     secrecy = Secrecy(conversation)
-    content = _checked_content(content)
+    content = checked_content(content)
     agent = agent_visible_to(conversation.user, conversation.agent.slug)
     turns_close_stale(conversation.pk)
     with transaction.atomic():
         variables_remember(conversation, env or {})
-        turn = _turn_open(conversation, agent, secrecy.look().text(content))
+        now = locked(conversation.pk)
+        turn = turn_open(now, agent, secrecy.look().text(content), parent_id=now.head_id)
         transaction.on_commit(partial(turn_start, turn.pk))
+    conversation.head, conversation.title = turn, now.title
+    turn.conversation = conversation
     return turn
 
 
@@ -108,14 +105,6 @@ def names_unset(conversation: Conversation, names: Sequence[str]) -> list[str]:
     stored = env_of(conversation.user, conversation.agent)
     values = env_with_variables(conversation.pk, stored)(names)
     return [name for name in names if not values.get(name)]
-
-
-def turn_retry(turn: Turn) -> Turn:
-    """Send the message of a turn that is over again; what it lacked may be there by now."""
-    said = Message.objects.filter(turn=turn, role=Role.USER).first()
-    if said is None:
-        raise NotFound("There is no message to try again.", "Write it anew.")
-    return message_send(turn.conversation, content=said.content)
 
 
 def turn_stop(turn: Turn) -> None:
@@ -141,38 +130,6 @@ def _stop_unclaimed(turn: Turn) -> None:
         turn_finish(turn.pk, TurnStatus.STOPPED)
 
 
-def _turn_open(conversation: Conversation, agent: Agent, content: str) -> Turn:
-    """Write the next turn and its message; two that are sent at once are kept apart by a lock."""
-    locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
-    last = locked.turns.order_by("-number").first()
-    if last and last.status in OPEN:
-        raise TurnOpen(turn=str(last.pk))
-    turn = Turn.objects.create(
-        conversation=locked,
-        number=last.number + 1 if last else 1,
-        parent_id=locked.head_id,
-        model=agent.model or settings.OUTFITTER_MODEL,
-    )
-    Message.objects.create(turn=turn, position=0, role=Role.USER, content=content)
-    locked.title = locked.title or _title_from(content)
-    locked.head = turn
-    locked.save(update_fields=["title", "head", "updated_at"])
-    conversation.head = turn
-    return turn
-
-
-def _checked_content(content: str) -> str:
-    content = clean_text(content).replace("\r\n", "\n").strip()  # forms end lines with both
-    if not content:
-        raise InvalidInput("The message is empty.", "Write what the agent should do.")
-    if len(content) > LONGEST_MESSAGE:
-        raise InvalidInput(
-            f"The message has {len(content):,} characters; at most {LONGEST_MESSAGE:,} are taken.",
-            "Shorten it, or send it in parts.",
-        )
-    return content
-
-
 def _checked_title(title: str) -> str:
     title = " ".join(clean_text(title).split())
     if len(title) > LONGEST_TITLE:
@@ -181,8 +138,3 @@ def _checked_title(title: str) -> str:
             "Choose a shorter one.",
         )
     return title
-
-
-def _title_from(content: str) -> str:
-    words = " ".join(content.partition("```")[0].split()).rstrip(": ") or " ".join(content.split())
-    return words if len(words) <= LONGEST_TITLE else f"{words[: LONGEST_TITLE - 1]}…"

@@ -7,8 +7,8 @@ from contextlib import aclosing
 from django.http import HttpRequest, StreamingHttpResponse
 
 from chat.events import Event, events_after, follow
-from chat.models import Turn
 from chat.folding import TurnView, view_for
+from chat.models import Turn
 from chat.rendering import changes_html, ended_html, status_html
 from chat.threads import in_thread
 from chat.turns import turns_close_stale

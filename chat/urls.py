@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import artifacts, conversations, labelling, turns, variables
+from chat.views import artifacts, branches, conversations, labelling, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -26,7 +26,9 @@ urlpatterns = [
     path("artifacts/<uuid:artifact_id>/", artifacts.artifact_download, name="artifact_download"),
     path("turns/<uuid:turn_id>/values/", variables.turn_values, name="turn_values"),
     path("turns/<uuid:turn_id>/label/", labelling.turn_label, name="turn_label"),
-    path("turns/<uuid:turn_id>/retry/", turns.turn_retry, name="turn_retry"),
+    path("turns/<uuid:turn_id>/regenerate/", branches.turn_regenerate, name="turn_regenerate"),
+    path("turns/<uuid:turn_id>/edit/", branches.message_edit, name="message_edit"),
+    path("turns/<uuid:turn_id>/show/", branches.turn_show, name="turn_show"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

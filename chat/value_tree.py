@@ -98,7 +98,7 @@ def _text(value: str) -> SafeString:
     )
 
 
-def _branch(value: JsonValue, depth: int, tables: bool) -> SafeString:  # noqa: FBT001
+def _branch(value: JsonValue, depth: int, tables: bool) -> SafeString:
     pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     rows = format_html_join(
         "",
@@ -141,8 +141,9 @@ def _table(value: list[dict[str, JsonValue]], columns: list[str], depth: int) ->
         more = format_html('<p class="muted">… {} more rows</p>', f"{len(value) - MOST_ROWS:,}")
     return format_html(
         '<div class="json-table"><div class="json-scroll" tabindex="0" role="region" '
-        'aria-label="Table, {}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>{}'
-        '<details class="json-as-tree"><summary>Show as tree</summary><div>{}</div></details></div>',
+        'aria-label="Table, {}"><table><thead><tr>{}</tr></thead><tbody>{}</tbody></table></div>'
+        '{}<details class="json-as-tree"><summary>Show as tree</summary><div>{}</div></details>'
+        "</div>",
         _kind(value),
         head,
         rows,

@@ -3,10 +3,13 @@
 from typing import Any
 
 from django.urls import reverse
+from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
 from chat.models.message import Role
+from chat.selectors import branches_of
+from config.lib.types import JsonObject
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
 
@@ -35,12 +38,23 @@ class MessageSerializer(serializers.ModelSerializer[Message]):
         fields = ("role", "content", "toolCalls", "toolCallId", "result", "createdAt")
 
 
+class BranchesSerializer(serializers.Serializer[Turn]):
+    """Which of the turns that follow the same one it is, counted from 1."""
+
+    index = serializers.IntegerField()
+    count = serializers.IntegerField()
+    previous = serializers.UUIDField(allow_null=True)
+    next = serializers.UUIDField(allow_null=True)
+
+
 class TurnSerializer(serializers.ModelSerializer[Turn]):
     """A turn with its messages; `answer` is what the agent said last."""
 
     conversation = serializers.UUIDField(source="conversation_id", read_only=True)
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
+    parent = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
+    branches = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
 
@@ -50,6 +64,8 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
             "id",
             "conversation",
             "number",
+            "parent",
+            "branches",
             "status",
             "model",
             "answer",
@@ -65,6 +81,12 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
         """Return the last words of the agent, or nothing while there are none."""
         said = [m.content for m in turn.messages.all() if m.role == Role.ASSISTANT]
         return said[-1] if said else ""
+
+    @extend_schema_field(BranchesSerializer)
+    def get_branches(self, turn: Turn) -> JsonObject:
+        """Return where it stands among the branches; of many turns they are read at once."""
+        found = self.context.get("branches") or branches_of([turn])
+        return dict(BranchesSerializer(found[turn.pk]).data)
 
 
 class ConversationDetailSerializer(ConversationSerializer):
@@ -120,6 +142,12 @@ class VariablesSerializer(serializers.Serializer[ConversationSecret]):
         child=serializers.CharField(max_length=10_000, trim_whitespace=False),
         help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
     )
+
+
+class EditSerializer(serializers.Serializer[Turn]):
+    """A message in the place of another one."""
+
+    content = serializers.CharField(allow_blank=True, trim_whitespace=False)
 
 
 class SendSerializer(serializers.Serializer[Turn]):

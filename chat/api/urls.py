@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.api import experiments, views
+from chat.api import branches, experiments, views
 
 urlpatterns = [
     path("conversations/", views.ConversationListView.as_view()),
@@ -23,6 +23,18 @@ urlpatterns = [
     path(
         "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/stop/",
         views.TurnStopView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/regenerate/",
+        branches.TurnRegenerateView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/edit/",
+        branches.MessageEditView.as_view(),
+    ),
+    path(
+        "conversations/<uuid:conversation_id>/turns/<uuid:turn_id>/show/",
+        branches.TurnShowView.as_view(),
     ),
     path("agents/<slug:slug>/experiments/", experiments.ExperimentListView.as_view()),
     path(

@@ -83,7 +83,9 @@ class ConversationView(APIView):
         before = whole_number(request.query_params.get("before", ""))
         turns = selectors.turns_of(conversation, before=before)
         head = shapes.ConversationSerializer(conversation).data
-        return Response({**head, "turns": shapes.TurnSerializer(turns, many=True).data})
+        context = {"branches": selectors.branches_of(turns)}
+        told = shapes.TurnSerializer(turns, many=True, context=context).data
+        return Response({**head, "turns": told})
 
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:

@@ -1,5 +1,8 @@
 """The page of one conversation, which several views answer with."""
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
@@ -8,13 +11,25 @@ from chat import selectors
 from chat.artifacts import artifacts_of
 from chat.demo import is_demo
 from chat.models import Conversation
-from chat.rendering import shown_turn
+from chat.rendering import ShownTurn, shown_turn
 from chat.turns import turns_close_stale
 from chat.variables import variables_of
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
 
 SHOWN_BESIDE = 20
+
+
+def turns_shown(conversation: Conversation, *, before: int | None = None) -> list[ShownTurn]:
+    """Return the turns of the branch that is shown, each with the branches beside it."""
+    turns = selectors.turns_of(conversation, before=before)
+    branches = selectors.branches_of(turns)
+    return [replace(shown_turn(turn), branches=branches[turn.pk]) for turn in turns]
+
+
+def earlier_than(turns: Sequence[ShownTurn]) -> int | None:
+    """Return the number before which there are more turns, if there are."""
+    return turns[0].turn.number if turns and turns[0].turn.parent_id else None
 
 
 def conversation_page(
@@ -28,13 +43,13 @@ def conversation_page(
 ) -> HttpResponse:
     """Render the conversation, with why a message was not taken where that is so."""
     turns_close_stale(conversation.pk)
-    turns = [shown_turn(turn) for turn in selectors.turns_of(conversation, before=before)]
+    turns = turns_shown(conversation, before=before)
     model = conversation.agent.model or settings.OUTFITTER_MODEL
     context = {
         "conversation": conversation,
         "conversations": selectors.conversations_of(request.user)[:SHOWN_BESIDE],
         "turns": turns,
-        "earlier": turns[0].turn.number if turns and turns[0].turn.number > 1 else None,
+        "earlier": earlier_than(turns),
         "running": next((shown.turn for shown in turns if shown.is_open), None),
         "model": model,
         "is_demo": is_demo(model),

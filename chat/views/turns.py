@@ -31,14 +31,6 @@ def message_send(request: SignedInRequest, conversation_id: UUID) -> HttpRespons
     return _sent(request, conversation, partial(services.message_send, content=content), content)
 
 
-@login_required
-@require_POST
-def turn_retry(request: SignedInRequest, turn_id: UUID) -> HttpResponse:
-    """Send the message of a turn again, once what it lacked has been set."""
-    turn = selectors.turn_of_person(request.user, turn_id)
-    return _sent(request, turn.conversation, lambda _: services.turn_retry(turn))
-
-
 def _sent(
     request: SignedInRequest,
     conversation: Conversation,

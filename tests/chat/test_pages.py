@@ -317,7 +317,7 @@ def test_a_long_conversation_costs_the_same_and_leads_to_what_was_earlier(
         )
         turn.messages.create(position=0, role=Role.USER, content=f"Question {number}.")
     client = client_for(alice)
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(12):
         html = client.get(page_of(conversation)).content.decode()
     assert "Question 35." in html
     assert "Question 5." not in html

@@ -7,6 +7,7 @@ import pytest
 from django.utils import timezone
 
 from chat import services
+from chat.errors import TurnOpen
 from chat.models import Conversation, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
@@ -149,7 +150,7 @@ def test_a_message_is_refused_while_the_agent_answers(conversation, model):
     hold = threading.Event()
     model.enqueue(Reply("Wait for it", hold=hold))
     turn = services.message_send(conversation, content="First")
-    with pytest.raises(services.TurnOpen, match="still answering") as caught:
+    with pytest.raises(TurnOpen, match="still answering") as caught:
         services.message_send(conversation, content="Second")
     assert caught.value.status == 409
     hold.set()

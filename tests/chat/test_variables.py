@@ -254,7 +254,7 @@ def test_the_value_is_kept_for_what_was_chosen_and_the_turn_tried_again(
 
     model.calls(Call("search_web", {"text": "x"}))
     model.enqueue("Found.")
-    again = client.post(f"/chat/turns/{lacking.pk}/retry/", headers={"HX-Request": "true"})
+    again = client.post(f"/chat/turns/{lacking.pk}/regenerate/", headers={"HX-Request": "true"})
     assert "Search the web" in again.text
     from tests.chat.conftest import finished
 
@@ -275,7 +275,7 @@ def test_nobody_else_sets_the_value_of_a_turn_or_tries_it_again(lacking, charlie
     url = f"/chat/turns/{lacking.pk}/values/?name=EXA_API_KEY"
     assert stranger.get(url).status_code == 404
     assert stranger.post(url, {"EXA_API_KEY": VALUE, "keep": "me"}).status_code == 404
-    assert stranger.post(f"/chat/turns/{lacking.pk}/retry/").status_code == 404
+    assert stranger.post(f"/chat/turns/{lacking.pk}/regenerate/").status_code == 404
     assert not charlie.credentials.exists()
 
 

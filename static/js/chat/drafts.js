@@ -18,9 +18,10 @@ document.addEventListener("input", (event) => {
   else store((place) => place.removeItem(key()));
 });
 
+// A stop goes through the same form, and its answer is empty.
 document.addEventListener("htmx:afterRequest", (event) => {
-  if (!event.target.contains?.(box()) || !event.detail.successful || event.detail.xhr.status === 204) return;
-  if (!event.detail.xhr.getResponseHeader("HX-Session-Ended")) store((place) => place.removeItem(key()));
+  const sent = event.detail.successful && event.detail.xhr.status !== 204;
+  if (sent && event.target.matches?.(".composer")) store((place) => place.removeItem(key()));
 });
 
 // A message that was refused stands in the box already; what the server shows wins.

@@ -1,10 +1,6 @@
 // A session that has ended: say so where the message stands, keep the message, lead to the sign-in.
 import { keepDraft } from "./drafts.js";
 
-document.addEventListener("htmx:beforeSwap", (event) => {
-  if (event.detail.xhr.getResponseHeader("HX-Session-Ended")) event.detail.shouldSwap = false;
-});
-
 document.addEventListener("htmx:beforeOnLoad", (event) => {
   const { xhr } = event.detail;
   if (!xhr.getResponseHeader("HX-Session-Ended")) return;
@@ -14,5 +10,5 @@ document.addEventListener("htmx:beforeOnLoad", (event) => {
   const link = notice.querySelector("a");
   link.href = `${link.pathname}?next=${encodeURIComponent(location.pathname)}`;
   document.getElementById("composer-error").replaceChildren(notice);
-  link.isConnected || document.querySelector("#composer-error a")?.focus();
+  link.focus();
 });
