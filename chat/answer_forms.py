@@ -133,10 +133,10 @@ def _changed(ask: Ask, sent: QueryDict) -> JsonObject | None:
             arguments |= _one(schema, item.name, text)
         except InvalidArguments as error:
             wrong |= error.extra["fields"]
-    rest = _rest(ask)
-    if rest and REST in sent and (text := sent[REST]) != _as_text(rest):
+    rest, others = _rest(ask), sent.get(REST, "")
+    if rest and others.replace("\r\n", "\n") != _as_text(rest):
         try:
-            arguments = {k: v for k, v in arguments.items() if k not in rest} | _object(text)
+            arguments = {k: v for k, v in arguments.items() if k not in rest} | _object(others)
         except ValueError as error:
             wrong[REST] = str(error)
     if wrong:

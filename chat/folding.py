@@ -20,6 +20,9 @@ from chat.parts import UNDER_WAY, Ask, CallCard, Change, Ending, Found, Group, N
 from chat.requests_shown import ask_of_event, ask_of_row
 from config.lib.types import JsonObject, JsonValue
 
+TOLD = ("decision", "changed", "text", "note")
+"""What is shown of an answer."""
+
 
 class TurnView:
     """The parts of one turn, in order; `number` is the last event that is in them.
@@ -236,7 +239,7 @@ class TurnView:
         ask = self._asks.get(data["request"])
         if ask is None:
             return []
-        ask.answer = {key: data[key] for key in ("decision", "changed", "text") if key in data}
+        ask.answer = {key: data[key] for key in TOLD if key in data}
         ask.answered_at = parse_datetime(data.get("answered_at") or "")
         changes = [Change(ask, new=False)]
         card = self._calls.get(ask.call_id)

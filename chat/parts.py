@@ -190,6 +190,7 @@ class Ask(Part):
             ("credential", "skip"): f"You went on without what {self.tool} needs",
             ("question", "answer"): "You answered",
             ("question", "skip"): "You left the question open",
+            (self.kind, "stopped"): "The turn was stopped before anybody answered",
         }
         return told.get((self.kind, decision), "This was decided")
 

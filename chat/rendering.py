@@ -77,7 +77,8 @@ def status_html(view: TurnView) -> str:
         "waiting_for": view.waiting_for,
         "oob": True,
     }
-    return render_to_string("chat/_turn_status.html", context)
+    names = ("chat/_turn_status.html", "chat/_composer_waiting.html")
+    return "".join(render_to_string(name, context) for name in names)
 
 
 def ended_html(turn: Turn) -> str:

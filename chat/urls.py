@@ -1,6 +1,6 @@
 from django.urls import path
 
-from chat.views import artifacts, branches, conversations, labelling, turns, variables
+from chat.views import artifacts, branches, conversations, labelling, requests, turns, variables
 
 app_name = "chat"
 urlpatterns = [
@@ -24,6 +24,7 @@ urlpatterns = [
         name="variable_forget",
     ),
     path("artifacts/<uuid:artifact_id>/", artifacts.artifact_download, name="artifact_download"),
+    path("requests/<uuid:request_id>/", requests.request_answer, name="request_answer"),
     path("turns/<uuid:turn_id>/values/", variables.turn_values, name="turn_values"),
     path("turns/<uuid:turn_id>/label/", labelling.turn_label, name="turn_label"),
     path("turns/<uuid:turn_id>/regenerate/", branches.turn_regenerate, name="turn_regenerate"),

@@ -6,6 +6,7 @@ A list of like objects is shown as a table, with the tree behind it.
 import json
 from collections.abc import Mapping
 from itertools import islice
+from typing import Any
 
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -35,8 +36,9 @@ def value_tree(value: JsonValue, depth: int = 0, *, tables: bool = True) -> Safe
     """Return the HTML of a value; the first levels are open."""
     match value:
         case dict() | list() if value and depth < DEEPEST:
-            columns = _columns(value) if tables else []
-            return _table(value, columns, depth) if columns else _branch(value, depth, tables)
+            if isinstance(value, list) and tables and (columns := _columns(value)):
+                return _table(value, columns, depth)
+            return _branch(value, depth, tables=tables)
         case dict() | list():
             return format_html('<span class="json-literal">{}</span>', _kind(value))
         case str():
@@ -98,7 +100,7 @@ def _text(value: str) -> SafeString:
     )
 
 
-def _branch(value: JsonValue, depth: int, tables: bool) -> SafeString:
+def _branch(value: JsonValue, depth: int, *, tables: bool) -> SafeString:
     pairs = value.items() if isinstance(value, dict) else enumerate(value, start=1)
     rows = format_html_join(
         "",
@@ -118,9 +120,9 @@ def _branch(value: JsonValue, depth: int, tables: bool) -> SafeString:
     )
 
 
-def _columns(value: JsonValue) -> list[str]:
+def _columns(value: list[Any]) -> list[str]:
     """Return the columns of a list of like objects; none where a table would not suit it."""
-    if not isinstance(value, list) or len(value) < 2:  # noqa: PLR2004
+    if len(value) < 2:  # noqa: PLR2004
         return []
     if not all(isinstance(item, Mapping) and item for item in value):
         return []
@@ -131,7 +133,7 @@ def _columns(value: JsonValue) -> list[str]:
     return columns if alike else []
 
 
-def _table(value: list[dict[str, JsonValue]], columns: list[str], depth: int) -> SafeString:
+def _table(value: list[Any], columns: list[str], depth: int) -> SafeString:
     head = format_html_join("", '<th scope="col">{}</th>', ((name,) for name in columns))
     rows = format_html_join(
         "", "<tr>{}</tr>", ((_cells(item, columns, depth),) for item in value[:MOST_ROWS])

@@ -6,7 +6,8 @@ import pytest
 from django.template.loader import render_to_string
 
 from chat.events import Event
-from chat.parts import CallCard, Ending, Found, TurnView, Words
+from chat.folding import TurnView
+from chat.parts import Ending, Found, Group, Words
 from chat.rendering import changes_html, markdown
 from chat.value_tree import value_tree
 
@@ -69,9 +70,10 @@ def test_events_fold_into_parts_in_order():
         ("text.delta", {"text": "Two."}),
         ("turn.completed", {"status": "completed", "usage": {}}),
     )
-    found, first, card, last = view.parts
+    found, first, group, last = view.parts
     assert isinstance(found, Found)
-    assert isinstance(card, CallCard)
+    assert isinstance(group, Group)
+    [card] = group.cards
     assert isinstance(first, Words)
     assert isinstance(last, Words)
     assert (first.text, first.busy, last.text, last.busy) == ("Let me.", False, "Two.", False)
@@ -86,8 +88,9 @@ def test_a_stop_shows_what_was_left_running():
         ("tool.call", {"id": "1", "name": "a", "arguments": "{"}),
         ("turn.completed", {"status": "stopped", "usage": {}}),
     )
-    card, ending = view.parts
-    assert isinstance(card, CallCard)
+    group, ending = view.parts
+    assert isinstance(group, Group)
+    [card] = group.cards
     assert isinstance(ending, Ending)
     assert card.status == "stopped"
     assert card.arguments == "{", "arguments that are no JSON are shown as they came"
@@ -98,7 +101,7 @@ def test_a_card_under_a_readers_eyes_keeps_its_frame():
     result = {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}
     html = changes_html(view, view.apply(Event(2, "tool.result", result)))
     assert '<details class="tool-card' not in html
-    assert f'id="{view.parts[0].id}-state" hx-swap-oob="true"' in html
+    assert f'id="{view.parts[0].cards[0].id}-state" hx-swap-oob="true"' in html
 
 
 def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
@@ -107,7 +110,7 @@ def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
     html = changes_html(
         view, view.apply(Event(3, "tool.progress", {"id": "1", "message": "2 of 6"}))
     )
-    head, _, _ = html.partition("-body")
+    head, _, _ = html.partition("-steps")
     assert "2 of 6" in head
     assert "1 of 6" not in head
 
