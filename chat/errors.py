@@ -3,6 +3,7 @@
 from http import HTTPStatus
 
 from config.lib.errors import Conflict, DomainError
+from registry.errors import Fault, ToolError
 
 
 class TurnOpen(Conflict):
@@ -17,7 +18,7 @@ class TurnInterrupted(DomainError):
 
     code = "turn_interrupted"
     status = HTTPStatus.CONFLICT
-    default_hint = "What was done until then is kept. Send your message again to go on."
+    default_hint = "What was done until then is kept. Continue the turn, or send another message."
 
 
 class TurnBroken(DomainError):
@@ -37,11 +38,67 @@ class StepLimitReached(DomainError):
 
 
 class TooManyMalformedCalls(DomainError):
-    """The model kept calling tools with arguments that are not JSON."""
+    """The model kept calling a tool with arguments that do not fit."""
 
     code = "malformed_calls"
     status = HTTPStatus.CONFLICT
-    default_hint = "Send the message again, or choose another model for the agent."
+    default_hint = "Let it go on, or choose another model for the agent."
+
+
+class ModelLoops(DomainError):
+    """The model kept making the same call with the same arguments."""
+
+    code = "model_loops"
+    status = HTTPStatus.CONFLICT
+    default_hint = "Say in other words what is wanted, or choose another model for the agent."
+
+
+class CallInterrupted(ToolError):
+    """The call was interrupted, so its result is not known; it may have taken effect."""
+
+    code = "call_interrupted"
+    health = Fault.NONE
+    status = HTTPStatus.CONFLICT
+    actor = "owner"
+    default_hint = "Find out what it did before you call the tool again."
+
+
+class CallNotMade(ToolError):
+    """The call was not made: the turn was stopped while the call waited for a person."""
+
+    code = "call_not_made"
+    health = Fault.NONE
+    status = HTTPStatus.CONFLICT
+    actor = "owner"
+    phase = "approval"
+    default_hint = "Call the tool again if it is still needed."
+
+
+class CallRepeated(ToolError):
+    """The very same call was made before, so it was not made again."""
+
+    code = "call_repeated"
+    health = Fault.NONE
+    status = HTTPStatus.CONFLICT
+    actor = "model"
+    phase = "validate"
+    default_hint = (
+        "Do something else: use the result that it had, change the arguments, or tell the user "
+        "what is missing."
+    )
+
+
+class RequestAnswered(Conflict):
+    """This was answered already."""
+
+    code = "request_answered"  # `extra.decision` is what was decided
+
+
+class TurnNotContinuable(Conflict):
+    """The turn cannot be continued."""
+
+    code = "turn_not_continuable"
+    default_hint = "Only the last turn can be continued, when it failed or was stopped."
 
 
 class ModelError(DomainError):

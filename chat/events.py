@@ -7,13 +7,13 @@ missed some of it, or finds Redis gone, still reads everything from the rows.
 import asyncio
 import json
 import logging
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
 from django.conf import settings
 from django.db.models import Max
-from redis import RedisError
+from redis import Redis, RedisError
 from redis import asyncio as aioredis
 
 from chat.models import TurnEvent
@@ -23,6 +23,7 @@ from config.lib.types import JsonObject
 logger = logging.getLogger(__name__)
 
 TERMINAL = frozenset({"turn.completed", "turn.failed"})
+WAITING = "turn.waiting"
 COALESCE_SECONDS = 0.05
 """Words that come within this time are one event: a row for every token would be too many."""
 
@@ -103,6 +104,16 @@ async def announce(redis: "aioredis.Redis", turn_id: UUID, event: Event) -> None
         logger.warning("Redis did not take an event of turn %s: %s", turn_id, error)
 
 
+def announce_now(turn_id: UUID, events: Sequence[Event]) -> None:
+    """Tell the followers of rows that were committed outside a turn's own event loop."""
+    try:
+        with Redis.from_url(settings.REDIS_URL) as redis:
+            for event in events:
+                redis.publish(channel_of(turn_id), json.dumps(asdict(event), ensure_ascii=False))
+    except RedisError as error:
+        logger.warning("Redis did not take an event of turn %s: %s", turn_id, error)
+
+
 def channel_of(turn_id: UUID) -> str:
     """Return the Redis channel that carries a turn's events."""
     return f"turn:{turn_id}"
@@ -113,12 +124,16 @@ def connect() -> "aioredis.Redis":
     return aioredis.from_url(settings.REDIS_URL)
 
 
-async def follow(turn_id: UUID, *, after: int = 0) -> AsyncGenerator[Event | None]:
+async def follow(
+    turn_id: UUID, *, after: int = 0, until_waiting: bool = False
+) -> AsyncGenerator[Event | None]:
     """Yield the events behind `after`, first the rows, then live, until the turn is over.
 
-    Yields None when nothing happened for `KEEPALIVE_SECONDS`, so that the reader can tell the
-    other side that the connection lives.
+    A turn that waits for a person is followed on, unless `until_waiting`. Yields None when nothing
+    happened for `KEEPALIVE_SECONDS`, so that the reader can tell the other side that the
+    connection lives.
     """
+    ends = TERMINAL | {WAITING} if until_waiting else TERMINAL
     redis = connect()
     try:
         async with redis.pubsub() as news:
@@ -130,8 +145,9 @@ async def follow(turn_id: UUID, *, after: int = 0) -> AsyncGenerator[Event | Non
                 for event in waiting:
                     after = event.number
                     yield event
-                    if event.name in TERMINAL:
-                        return
+                # what was taken up again goes on behind its end
+                if waiting and waiting[-1].name in ends:
+                    return
                 message = await news.get_message(
                     ignore_subscribe_messages=True, timeout=KEEPALIVE_SECONDS
                 )

@@ -1,7 +1,7 @@
 """Put together what a model may call in a turn: linked tools, found tools, the search itself."""
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from threading import Lock
 from time import monotonic
 
@@ -10,10 +10,12 @@ from agents.models import Agent, Arm
 from agents.models.agent import DiscoveryMode
 from chat.answers import Answer
 from chat.artifacts import kept_if_large
+from chat.pauses import Pause, pause_of
+from chat.questions import ASK_USER_SCHEMA, question_put
 from chat.searching import Wanted, at_hand, output_of, searched
 from chat.secrecy import Secrecy
 from chat.threads import in_thread, in_tool_thread
-from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
+from chat.tool_schemas import ASK_USER, SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
 from registry.context import CallContext, Progress
@@ -25,6 +27,7 @@ from registry.schemas import validate_arguments
 from registry.search.selection import DUPLICATE
 from registry.search.service import Mode, SearchAnswer
 from registry.search.variety import Hit
+from registry.selectors import tools_usable_by
 from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
@@ -63,11 +66,13 @@ class Toolbox:
         return (self._arm or self._agent).discovery_mode != DiscoveryMode.LINKED
 
     def schemas(self) -> list[JsonObject]:
-        """Return the tools in the shape of OpenAI's chat completions, the search first."""
-        specs = [spec for name, spec in self.toolset.items() if name != SEARCH_TOOLS]
+        """Return the tools in the shape of OpenAI's chat completions, our own first."""
+        own = {SEARCH_TOOLS, ASK_USER}
+        specs = [spec for name, spec in self.toolset.items() if name not in own]
         tools = [model_schema(spec) for spec in specs]
         if self.code is not None:
             tools.append(code_schema(self.code, (spec.wire_name for spec in specs)))
+        tools = [ASK_USER_SCHEMA, *tools]
         return [SEARCH_TOOLS_SCHEMA, *tools] if self.may_search else tools
 
     def discover(
@@ -117,23 +122,40 @@ class Toolbox:
             "dense": answers[-1].dense,
         }
 
-    async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:
-        """Run the tool that the model named; every problem is an answer."""
+    async def call(
+        self,
+        name: str,
+        arguments: JsonObject,
+        progress: Progress,
+        *,
+        call_id: str = "",
+        approved: bool = False,
+    ) -> Answer | Pause:
+        """Run the tool that the model named; every problem is an answer, unless a person can
+        mend it: then the call waits. `approved` is what a person said to this very call."""
         if name == SEARCH_TOOLS and self.may_search:
             return await in_thread(self._search_answer, arguments)
+        if name == ASK_USER:
+            return question_put(arguments)
         if self.code is not None and name == self.code.wire_name:
-            context = self._context.derive(progress=progress, tools=lambda: self.toolset)
+            context = self._context.derive(
+                progress=progress, tools=lambda: self.toolset, approved=approved
+            )
             return await in_tool_thread(self._called, self.code, arguments, context)
         try:
             spec = self.toolset.named(name)
         except ToolError as error:
             return Answer.failed(error, tool=name)
-        context = self._context.derive(progress=progress)
+        context = self._context.derive(progress=progress, approved=approved)
         return await in_tool_thread(self._called, spec, arguments, context)
 
-    def _called(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Answer:
+    def _called(
+        self, spec: ToolSpec, arguments: JsonObject, context: CallContext
+    ) -> Answer | Pause:
         """Call a tool; its answer holds nothing that this conversation keeps secret."""
         result = invoke(spec, arguments, context)
+        if pause := pause_of(result, spec, arguments):
+            return pause
         answer = Answer.of(result)
         if self._secrecy is None:
             return answer
@@ -143,6 +165,13 @@ class Toolbox:
             conversation_id=self._secrecy.conversation.pk,
             invocation_id=result.invocation_id,
         )
+
+    def restore(self, names: Collection[str]) -> None:
+        """Add tools that earlier searches of this turn found; what is gone since is left out."""
+        missing = [name for name in names if name not in self.toolset]
+        tools = tools_usable_by(self._context.user).filter(wire_name__in=missing)
+        for tool in tools.order_by("wire_name", "pk"):
+            self._add(tool)
 
     def _linked(self) -> Toolset:
         try:

@@ -1,28 +1,24 @@
 """The agentic loop: ask the model, run the tools it calls, ask again, until it answers.
 
 It knows no database and no provider: the model and the tools are passed in, and what happens
-comes out as events, so that a turn can be recorded, shown and tested from the same stream.
+comes out as events, so that a turn can be recorded, shown and tested from the same stream. Where
+calls wait for a person it ends, and is begun again from what was recorded.
 """
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
 from chat.answers import Answer
-from chat.errors import StepLimitReached, TooManyMalformedCalls
+from chat.calls import CallEnded, CallPaused, CallProgressed, Due, Tools, parsed, run_calls
+from chat.errors import CallRepeated, StepLimitReached
+from chat.habits import Habits, Step
 from chat.llm import ModelEvent, TextDelta, ToolCallReady, Usage
 from config.lib.types import JsonObject, JsonValue
-from registry.context import Progress
-from registry.errors import InvalidArguments
 
 MAX_STEPS = 8
 """Model calls in one turn."""
-
-MAX_MALFORMED = 3
-"""Calls with arguments that are not JSON, after which the model is given up on."""
 
 
 class Model(Protocol):
@@ -35,16 +31,6 @@ class Model(Protocol):
         *,
         answer_only: bool,
     ) -> AsyncIterator[ModelEvent]: ...
-
-
-class Tools(Protocol):
-    """What the model may call; the set may grow during a turn."""
-
-    def schemas(self) -> list[JsonObject]:
-        """Return the tools in the shape of OpenAI's chat completions."""
-
-    async def call(self, name: str, arguments: JsonObject, progress: Progress) -> Answer:
-        """Run a tool; what goes wrong with it is an answer too."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +49,10 @@ class CallStarted:
 
 
 @dataclass(frozen=True)
-class CallProgressed:
-    """A running tool told how far it is."""
+class Paused:
+    """Some calls of the last message wait for a person; its other calls have their answers."""
 
-    call: ToolCallReady
-    note: JsonObject
-
-
-@dataclass(frozen=True)
-class CallEnded:
-    """A tool call has its answer; `place` is its place among the calls of the message."""
-
-    call: ToolCallReady
-    place: int
-    answer: Answer
+    calls: tuple[CallPaused, ...]
 
 
 @dataclass(frozen=True)
@@ -86,52 +62,88 @@ class Finished:
     usage: Usage
 
 
-LoopEvent = TextDelta | Usage | Said | CallStarted | CallProgressed | CallEnded | Finished
+LoopEvent = (
+    TextDelta | Usage | Said | CallStarted | CallProgressed | CallEnded | CallPaused | Paused
+) | Finished
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begun:
+    """What a turn that is taken up again has behind it.
+
+    `steps` counts its model calls, `ids` are those of all its tool calls, `past` are the calls of
+    the messages before. `said` is the message whose calls are not all answered, if there is one,
+    and `answers` what the model reads of those that are, by their place in it; it is not among the
+    messages that `run` is given.
+    """
+
+    steps: int = 0
+    ids: frozenset[str] = frozenset()
+    past: Sequence[Step] = ()
+    said: Said | None = None
+    answers: Mapping[int, str] = field(default_factory=dict)
 
 
 async def run(
-    messages: Sequence[JsonObject], *, model: Model, tools: Tools, max_steps: int = MAX_STEPS
+    messages: Sequence[JsonObject],
+    *,
+    model: Model,
+    tools: Tools,
+    max_steps: int = MAX_STEPS,
+    begun: Begun | None = None,
 ) -> AsyncIterator[LoopEvent]:
-    """Drive one turn to its answer.
+    """Drive one turn to its answer, or to where it waits for a person.
 
     Raises what the model raises, StepLimitReached when `max_steps` model calls bring no answer,
-    and TooManyMalformedCalls.
+    TooManyMalformedCalls, and ModelLoops.
     """
+    begun = begun or Begun()
     messages = list(messages)
-    usage = Usage()
-    malformed = 0
-    seen: set[str] = set()
-    for step in range(1, max_steps + 1):
-        words: list[str] = []
-        calls: list[ToolCallReady] = []
-        async for event in model(messages, tools.schemas(), answer_only=step == max_steps):
-            match event:
-                case TextDelta(text):
-                    words.append(text)
+    usage, step = Usage(), begun.steps
+    habits = Habits(begun.past)
+    seen = set(begun.ids)
+    said, answers = begun.said, dict(begun.answers)
+    while True:
+        taken_up = said is not None
+        if said is None:
+            if step >= max_steps:
+                raise StepLimitReached(
+                    f"The agent made {max_steps} model calls without coming to an answer."
+                )
+            step += 1
+            heard = _Heard(seen)
+            async for event in model(messages, tools.schemas(), answer_only=step == max_steps):
+                heard.take(event)
+                if not isinstance(event, ToolCallReady):
                     yield event
-                case ToolCallReady():
-                    calls.append(_unique(event, seen))
-                case Usage():
-                    usage += event
-                    yield event
-        said = Said("".join(words), tuple(calls))
-        yield said
-        if not calls:
+            usage += heard.usage
+            said = heard.said()
+            yield said
+        if not said.calls:
             yield Finished(usage)
             return
-        answers: dict[int, Answer] = {}
-        async for happened in _run_calls(said.calls, tools):
-            if isinstance(happened, CallEnded):
-                answers[happened.place] = happened.answer
+        paused: list[CallPaused] = []
+        due = _due(said.calls, answers, habits)
+        for _, call, _ in () if taken_up else due:
+            yield CallStarted(call)
+        async for happened in run_calls(due, tools):
+            match happened:
+                case CallEnded(_, place, answer):
+                    answers[place] = answer.for_model()
+                case CallPaused():
+                    paused.append(happened)
             yield happened
-        malformed += sum(parsed(call.arguments)[1] is not None for call in calls)
-        if malformed >= MAX_MALFORMED:
-            raise TooManyMalformedCalls
+        if paused:
+            yield Paused(tuple(paused))
+            return
+        for place, call in enumerate(said.calls):
+            habits.answered(call, answers[place])
+        habits.end_step()
         messages += [
             assistant_message(said.text, said.calls),
-            *(tool_message(call.id, answers[i].for_model()) for i, call in enumerate(calls)),
+            *(tool_message(call.id, answers[place]) for place, call in enumerate(said.calls)),
         ]
-    raise StepLimitReached(f"The agent made {max_steps} model calls without coming to an answer.")
+        said, answers = None, {}
 
 
 def assistant_message(text: str, calls: Sequence[ToolCallReady]) -> JsonObject:
@@ -161,25 +173,6 @@ def tool_message(call_id: str, content: str) -> JsonObject:
     return {"role": "tool", "tool_call_id": call_id, "content": content}
 
 
-def parsed(arguments: str) -> tuple[JsonObject, InvalidArguments | None]:
-    """Return the arguments as an object, and the problem if they are none."""
-    if not arguments.strip():
-        return {}, None
-    try:
-        value = json.loads(arguments)
-    except (ValueError, RecursionError) as problem:
-        words = f"The arguments are not valid JSON: {problem}."
-    else:
-        if isinstance(value, dict):
-            return value, None
-        words = "The arguments are JSON, but not an object."
-    return {}, InvalidArguments(
-        words,
-        'Call the tool again with one JSON object, such as {"name": "value"}.',
-        received=arguments[:500],
-    )
-
-
 def readable(arguments: str) -> JsonValue:
     """Return the arguments as an object for people and programs, or the text if they are none."""
     value, problem = parsed(arguments)
@@ -194,50 +187,34 @@ def _unique(call: ToolCallReady, seen: set[str]) -> ToolCallReady:
     return call
 
 
-async def _run_calls(
-    calls: Sequence[ToolCallReady], tools: Tools
-) -> AsyncIterator[CallStarted | CallProgressed | CallEnded]:
-    """Run the calls of one message side by side and yield what happens as it happens."""
-    happened: asyncio.Queue[CallProgressed | CallEnded | Exception] = asyncio.Queue()
-    for call in calls:
-        yield CallStarted(call)
-    running = [
-        asyncio.create_task(_run_call(place, call, tools, happened.put_nowait))
-        for place, call in enumerate(calls)
-    ]
-    try:
-        open_calls = len(calls)
-        while open_calls:
-            event = await happened.get()
-            if isinstance(event, Exception):
-                raise event
-            open_calls -= isinstance(event, CallEnded)
-            yield event
-    finally:
-        for task in running:
-            task.cancel()
+class _Heard:
+    """Takes in what the model says in one message."""
+
+    def __init__(self, seen: set[str]) -> None:
+        self._words: list[str] = []
+        self._calls: list[ToolCallReady] = []
+        self._seen = seen
+        self.usage = Usage()
+
+    def take(self, event: ModelEvent) -> None:
+        match event:
+            case TextDelta(text):
+                self._words.append(text)
+            case ToolCallReady():
+                self._calls.append(_unique(event, self._seen))
+            case Usage():
+                self.usage += event
+
+    def said(self) -> Said:
+        return Said("".join(self._words), tuple(self._calls))
 
 
-async def _run_call(
-    place: int,
-    call: ToolCallReady,
-    tools: Tools,
-    tell: Callable[[CallProgressed | CallEnded | Exception], None],
-) -> None:
-    loop = asyncio.get_running_loop()
-
-    def progress(note: JsonObject) -> None:
-        """Take a note from the tool's thread."""
-        loop.call_soon_threadsafe(tell, CallProgressed(call, note))
-
-    arguments, problem = parsed(call.arguments)
-    try:
-        answer = (
-            Answer.failed(problem, tool=call.name)
-            if problem
-            else await tools.call(call.name, arguments, progress)
-        )
-    except Exception as failure:
-        tell(failure)
-    else:
-        tell(CallEnded(call, place, answer))
+def _due(calls: Sequence[ToolCallReady], answers: Mapping[int, str], habits: Habits) -> list[Due]:
+    """Return the calls that are not answered; what was done often enough has its answer."""
+    due: list[Due] = []
+    for place, call in enumerate(calls):
+        note = habits.repeated(call)
+        if place not in answers:
+            given = Answer.failed(CallRepeated(note), tool=call.name) if note else None
+            due.append((place, call, given))
+    return due

@@ -4,25 +4,18 @@ from uuid import UUID
 
 from django.utils import timezone
 
+from chat.calls import CallEnded, CallPaused, CallProgressed
 from chat.events import EventLog
 from chat.llm import TextDelta, ToolCallReady, Usage
-from chat.loop import (
-    CallEnded,
-    CallProgressed,
-    CallStarted,
-    Finished,
-    LoopEvent,
-    Said,
-    readable,
-)
+from chat.loop import CallStarted, Finished, LoopEvent, Paused, Said, readable
 from chat.models import Message, Turn
 from chat.models.message import Role
+from chat.resuming import Recorded
 from chat.secrecy import Secrecy
 from chat.threads import in_thread
 from config.lib.jsontext import storable
 from config.lib.masking import StreamMask
 from config.lib.types import JsonObject
-from registry.errors import MissingCredential
 
 MOST_NOTES = 200
 """Progress notes of one call that are kept and shown."""
@@ -34,16 +27,19 @@ class Recorder:
     Nothing is written that `secrecy` knows as a secret, whoever said it.
     """
 
-    def __init__(self, turn_id: UUID, log: EventLog, secrecy: Secrecy) -> None:
+    def __init__(
+        self, turn_id: UUID, log: EventLog, secrecy: Secrecy, recorded: Recorded | None = None
+    ) -> None:
+        recorded = recorded or Recorded()
         self._turn_id = turn_id
         self._log = log
         self._secrecy = secrecy
         self._words: StreamMask | None = None
-        self._position = 1  # 0 is the user's message
-        self._first_answer = 0
+        self._position = recorded.position
+        self._first_answer = recorded.first_answer
         self._half_said: list[str] = []
         self._notes: dict[str, list[JsonObject]] = {}
-        self.usage: Usage | None = None
+        self.usage: Usage | None = recorded.usage
 
     async def started(self, model: str) -> None:
         """Tell that the turn runs."""
@@ -80,8 +76,8 @@ class Recorder:
                 await self._call_ended(event)
             case Usage():  # counted at once: a turn that fails later has cost this too
                 self.usage = event if self.usage is None else self.usage + event
-            case Finished():
-                pass
+            case CallPaused() | Paused() | Finished():
+                pass  # the turn itself is told of it: see `chat.waiting` and `chat.turns`
 
     async def keep_half_said(self) -> None:
         """Keep the words of a message that was broken off, as what the agent said."""
@@ -139,12 +135,6 @@ class Recorder:
         if found := details.get("found"):
             await self._log.append("tools.found", {**found, "id": event.call.id})
         await self._log.append("tool.result", {"id": event.call.id, **record})
-        error = record.get("error") or {}
-        if error.get("code") == MissingCredential.code:
-            missing = error.get("extra", {}).get("missing", [])
-            await self._log.append(
-                "input.required", {"kind": "credential", "id": event.call.id, "names": missing}
-            )
 
     async def _save(self, position: int, **fields: object) -> None:
         await in_thread(Message.objects.create, turn_id=self._turn_id, position=position, **fields)

@@ -108,7 +108,7 @@ def names_unset(conversation: Conversation, names: Sequence[str]) -> list[str]:
 
 
 def turn_stop(turn: Turn) -> None:
-    """Ask a turn to stop; one that no process has taken yet is closed at once.
+    """Ask a turn to stop; one that no process has, queued or waiting, is closed at once.
 
     Nothing happens to a turn that is over.
     """
@@ -117,16 +117,15 @@ def turn_stop(turn: Turn) -> None:
     )
     if not asked:
         return
-    if turn.status == TurnStatus.QUEUED and turn.heartbeat_at is None:
-        _stop_unclaimed(turn)
+    _stop_unclaimed(turn)
     transaction.on_commit(partial(stop_announce, turn.pk))
 
 
 @transaction.atomic
 def _stop_unclaimed(turn: Turn) -> None:
-    """Close a turn that is still queued; the lock keeps a process from claiming it meanwhile."""
+    """Close a turn that no process has; the lock keeps one from claiming it meanwhile."""
     locked = Turn.objects.select_for_update().get(pk=turn.pk)
-    if locked.status == TurnStatus.QUEUED:
+    if locked.status in {TurnStatus.QUEUED, TurnStatus.WAITING}:
         turn_finish(turn.pk, TurnStatus.STOPPED)
 
 

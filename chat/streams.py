@@ -20,9 +20,14 @@ ASKING = frozenset({"input.required", "input.answered", "turn.waiting", "turn.re
 """Events after which a turn waits for the person, or no longer does."""
 
 
-async def json_stream(turn: Turn, *, after: int = 0) -> AsyncIterator[str]:
-    """Yield the events behind `after` as the contract has them, until the turn is over."""
-    async with aclosing(_followed(turn, after)) as events:
+async def json_stream(
+    turn: Turn, *, after: int = 0, until_waiting: bool = False
+) -> AsyncIterator[str]:
+    """Yield the events behind `after` as the contract has them, until the turn is over.
+
+    With `until_waiting`, also until it waits for a person.
+    """
+    async with aclosing(_followed(turn, after, until_waiting=until_waiting)) as events:
         async for event in events:
             if event is None:
                 yield KEEPALIVE
@@ -53,8 +58,8 @@ def _told(view: TurnView, event: Event) -> str:
 
 
 async def wait_for_end(turn: Turn) -> None:
-    """Return when the turn is over."""
-    async with aclosing(_followed(turn, 0)) as events:
+    """Return when the turn is over or waits for a person."""
+    async with aclosing(_followed(turn, 0, until_waiting=True)) as events:
         async for _ in events:
             pass
 
@@ -65,10 +70,12 @@ def sse(data: str, name: str, number: int) -> str:
     return f"id: {number}\nevent: {name}\n{lines}\n"
 
 
-async def _followed(turn: Turn, after: int) -> AsyncGenerator[Event | None]:
+async def _followed(
+    turn: Turn, after: int, *, until_waiting: bool = False
+) -> AsyncGenerator[Event | None]:
     """Follow a turn, and close it where its process turns out to be gone."""
     await in_thread(turns_close_stale, turn.conversation_id)
-    async with aclosing(follow(turn.pk, after=after)) as events:
+    async with aclosing(follow(turn.pk, after=after, until_waiting=until_waiting)) as events:
         async for event in events:
             yield event
             if event is None:

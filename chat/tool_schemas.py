@@ -11,6 +11,9 @@ from registry.specs import ToolSpec
 SEARCH_TOOLS = "search_tools"
 """The meta-tool by which a model finds what it was not given."""
 
+ASK_USER = "ask_user"
+"""The meta-tool by which a model asks its user something (`chat.questions`)."""
+
 LONGEST_NEED = 2_000
 
 MOST_EXAMPLES = 4

@@ -5,7 +5,7 @@ import logging
 import threading
 from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
-from functools import cache
+from functools import cache, partial
 from uuid import UUID
 
 from django.conf import settings
@@ -18,19 +18,24 @@ from redis import asyncio as aioredis
 from agents.access import agent_context
 from agents.experiments import arm_in_force
 from chat import history, llm, loop
+from chat.deciding import DecidedTools
 from chat.errors import TurnBroken, TurnInterrupted
-from chat.events import Event, EventLog, announce, connect, event_append
+from chat.events import Event, EventLog, announce, announce_now, connect, event_append
 from chat.injection import Toolbox
 from chat.intent import extract_intent, recent_context
 from chat.llm import Usage
+from chat.loop import Paused
 from chat.means import of_turn
 from chat.models import Message, Turn
-from chat.models.turn import OPEN, TurnStatus
+from chat.models.message import Role
+from chat.models.turn import AT_WORK, OPEN, TurnStatus
 from chat.prompt import system_prompt
 from chat.recording import Recorder
+from chat.resuming import Standing, found_before, half_said, recorded_of, standing_of
 from chat.secrecy import Secrecy
 from chat.selectors import path_to
 from chat.threads import in_thread
+from chat.waiting import remembering, requests_close, turn_wait
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
 from config.lib.masking import log_failure
@@ -42,6 +47,9 @@ logger = logging.getLogger(__name__)
 HEARTBEAT_SECONDS = 5
 STALE_AFTER = timedelta(seconds=30)
 """A turn without a sign of life for this long has lost its process."""
+
+_running: set[UUID] = set()
+"""The turns that this process runs now."""
 
 
 @cache
@@ -71,12 +79,37 @@ def stop_announce(turn_id: UUID) -> None:
         logger.warning("Redis did not take the stop of turn %s: %s", turn_id, error)
 
 
-def turns_close_stale(conversation_id: UUID) -> None:
-    """Finish a turn whose process is gone, so that the conversation can go on."""
+def turns_close_stale(conversation_id: UUID | None = None) -> int:
+    """Finish turns whose process is gone, so that their conversations can go on.
+
+    They are those of one conversation or of all; returns how many were closed. A turn that waits
+    for a person has no process and is left alone.
+    """
     limit = timezone.now() - STALE_AFTER
     silent = Q(heartbeat_at__lt=limit) | Q(heartbeat_at=None, created_at__lt=limit)
-    for turn in Turn.objects.filter(silent, conversation_id=conversation_id, status__in=OPEN):
-        turn_finish(turn.pk, TurnStatus.FAILED, error=TurnInterrupted().as_dict())
+    stale = Turn.objects.filter(silent, status__in=AT_WORK)
+    if conversation_id is not None:
+        stale = stale.filter(conversation_id=conversation_id)
+    return sum(_interrupt(turn_id, silent) for turn_id in stale.values_list("pk", flat=True))
+
+
+def turns_interrupt() -> None:
+    """Close the turns that this process runs, because it ends; each of them can be continued."""
+    for turn_id in list(_running):
+        _interrupt(turn_id, Q())
+
+
+@transaction.atomic
+def _interrupt(turn_id: UUID, still: Q) -> bool:
+    """Close a turn whose process is gone, and keep what it had said of its last message."""
+    turn = Turn.objects.select_for_update().filter(still, pk=turn_id, status__in=AT_WORK).first()
+    if turn is None:
+        return False
+    rows = list(turn.messages.order_by("position"))
+    if text := half_said(turn_id, rows):
+        position = recorded_of(turn, rows).position
+        turn.messages.create(position=position, role=Role.ASSISTANT, content=text)
+    return bool(turn_finish(turn_id, TurnStatus.FAILED, error=TurnInterrupted().as_dict()))
 
 
 @transaction.atomic
@@ -87,20 +120,24 @@ def turn_finish(
     usage: Usage | None = None,
     error: JsonObject | None = None,
 ) -> Event | None:
-    """Close an open turn together with its last event; return None when it is closed already."""
-    counted = usage.as_json() if usage else {}
+    """Close an open turn together with its last event; return None when it is closed already.
+
+    What it waited for is not asked any more. Without `usage` what was counted before stays.
+    """
+    counted = {"usage": usage.as_json(), "cost": usage.cost} if usage else {}
     closed = Turn.objects.filter(pk=turn_id, status__in=OPEN).update(
-        status=status,
-        usage=counted,
-        cost=usage.cost if usage else None,
-        error=error,
-        finished_at=timezone.now(),
+        status=status, error=error, finished_at=timezone.now(), **counted
     )
     if not closed:
         return None
-    if error:
-        return event_append(turn_id, "turn.failed", {"error": error})
-    return event_append(turn_id, "turn.completed", {"status": status, "usage": counted})
+    requests_close(turn_id)
+    told: JsonObject = {"error": error}
+    if not error:
+        usage_now = Turn.objects.values_list("usage", flat=True).get(pk=turn_id)
+        told = {"status": status, "usage": usage_now}
+    last = event_append(turn_id, "turn.failed" if error else "turn.completed", told)
+    transaction.on_commit(partial(announce_now, turn_id, [last]))
+    return last
 
 
 async def run_turn(turn_id: UUID) -> None:
@@ -109,34 +146,48 @@ async def run_turn(turn_id: UUID) -> None:
     if turn is None:
         return
     redis = connect()
+    _running.add(turn_id)
     try:
         secrecy = Secrecy(turn.conversation)
-        recorder = Recorder(turn_id, log := EventLog(turn_id, redis), secrecy)
-        status, error = await _carried_out(turn, recorder, secrecy, redis)
+        standing = await in_thread(standing_of, turn)
+        recorder = Recorder(turn_id, log := EventLog(turn_id, redis), secrecy, standing.recorded)
+        status, ending = await _carried_out(turn, recorder, secrecy, standing, redis)
         await recorder.keep_half_said()
         await log.close()
-        last = await in_thread(turn_finish, turn_id, status, usage=recorder.usage, error=error)
-        if last:
-            await announce(redis, turn_id, last)
+        usage, masker = recorder.usage, secrecy.masker
+        if isinstance(ending, Paused):
+            told = await in_thread(turn_wait, turn_id, ending, usage, masker)
+            if told:
+                for event in told:
+                    await announce(redis, turn_id, event)
+                return
+            status, ending = TurnStatus.STOPPED, None
+        await in_thread(turn_finish, turn_id, status, usage=usage, error=ending)
     except Exception:
         # the rows could not be written: the turn goes stale, and whoever looks at it closes it
         logger.exception("Turn %s could not be recorded", turn_id)
     finally:
+        _running.discard(turn_id)
         await redis.aclose()
 
 
 async def _carried_out(
-    turn: Turn, recorder: Recorder, secrecy: Secrecy, redis: "aioredis.Redis"
-) -> tuple[TurnStatus, JsonObject | None]:
-    """Work on the turn until it ends or is stopped; return how it ended."""
+    turn: Turn,
+    recorder: Recorder,
+    secrecy: Secrecy,
+    standing: Standing,
+    redis: "aioredis.Redis",
+) -> tuple[TurnStatus, JsonObject | Paused | None]:
+    """Work on the turn until it ends, waits or is stopped; return how it came to that."""
     cancel = threading.Event()
-    work = asyncio.create_task(_work(turn, recorder, secrecy, cancel))
+    work = asyncio.create_task(_work(turn, recorder, secrecy, standing, cancel))
     watch = asyncio.create_task(_watch(turn.pk, redis))
     try:
         await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
         if not work.done():
             return TurnStatus.STOPPED, None
-        await work
+        if paused := await work:
+            return TurnStatus.WAITING, paused
     except DomainError as error:
         return TurnStatus.FAILED, secrecy.masker.value(storable(error.as_dict()))
     except Exception:  # the boundary: the person is told that it is not their fault
@@ -150,13 +201,22 @@ async def _carried_out(
     return TurnStatus.COMPLETED, None
 
 
-async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: threading.Event) -> None:
-    await recorder.started(turn.model)
-    toolbox, said = await in_thread(_equipped, turn, secrecy, cancel)
-    content = said[-1]["content"]
-    found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
-    await recorder.found(found)
+async def _work(
+    turn: Turn,
+    recorder: Recorder,
+    secrecy: Secrecy,
+    standing: Standing,
+    cancel: threading.Event,
+) -> Paused | None:
+    """Drive the turn; return what it waits for, or nothing when it came to its answer."""
+    if standing.is_new:
+        await recorder.started(turn.model)
+    toolbox, said = await in_thread(_equipped, turn, secrecy, standing, cancel)
     agent = turn.conversation.agent
+    if turn.found is None:
+        content = next(each["content"] for each in reversed(said) if each["role"] == "user")
+        found = await in_thread(toolbox.discover, extract_intent(content), recent_context(said))
+        await recorder.found(found)
     prompt = system_prompt(
         agent,
         toolbox.toolset,
@@ -164,8 +224,19 @@ async def _work(turn: Turn, recorder: Recorder, secrecy: Secrecy, cancel: thread
         may_run_code=toolbox.code is not None,
     )
     messages = secrecy.masker.value([{"role": "system", "content": prompt}, *said])
-    async for event in loop.run(messages, model=_model(turn.model), tools=toolbox):
+    tools = DecidedTools(toolbox, standing.decisions)
+    steps = loop.run(
+        messages,
+        model=_model(turn.model),
+        tools=tools,
+        max_steps=agent.max_steps,
+        begun=standing.begun,
+    )
+    async for event in steps:
         await recorder.take(event)
+        if isinstance(event, Paused):
+            return event
+    return None
 
 
 def _model(name: str) -> loop.Model:
@@ -189,9 +260,12 @@ def _claim(turn_id: UUID) -> Turn | None:
 
 
 def _equipped(
-    turn: Turn, secrecy: Secrecy, cancel: threading.Event
+    turn: Turn, secrecy: Secrecy, standing: Standing, cancel: threading.Event
 ) -> tuple[Toolbox, list[JsonObject]]:
-    """Return what the model may call and what was said until now."""
+    """Return what the model may call and what was said until now.
+
+    A message with calls that are still open is left to the loop.
+    """
     conversation = turn.conversation
     arm = arm_in_force(conversation.arm_id)
     context = agent_context(
@@ -203,10 +277,15 @@ def _equipped(
         arm=arm,
     )
     context = of_turn(context)
-    rows = Message.objects.filter(turn__in=path_to(turn.pk)).order_by("turn__number", "position")
+    context = context.derive(policy=remembering(context.policy, conversation.pk))
+    told = Message.objects.filter(turn__in=path_to(turn.pk)).order_by("turn__number", "position")
+    if standing.open_message is not None:
+        told = told.exclude(turn=turn, position__gte=standing.open_message)
     secrecy.look()
     toolbox = Toolbox(conversation.agent, context, secrecy, arm)
-    return toolbox, history.messages_for_model(list(rows))
+    rows = list(told)
+    toolbox.restore(found_before(turn, rows))
+    return toolbox, history.messages_for_model(rows, taken_up=not standing.is_new)
 
 
 async def _watch(turn_id: UUID, redis: "aioredis.Redis") -> None:

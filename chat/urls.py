@@ -1,6 +1,15 @@
 from django.urls import path
 
-from chat.views import artifacts, branches, conversations, labelling, requests, turns, variables
+from chat.views import (
+    artifacts,
+    branches,
+    continuing,
+    conversations,
+    labelling,
+    requests,
+    turns,
+    variables,
+)
 
 app_name = "chat"
 urlpatterns = [
@@ -30,6 +39,7 @@ urlpatterns = [
     path("turns/<uuid:turn_id>/regenerate/", branches.turn_regenerate, name="turn_regenerate"),
     path("turns/<uuid:turn_id>/edit/", branches.message_edit, name="message_edit"),
     path("turns/<uuid:turn_id>/show/", branches.turn_show, name="turn_show"),
+    path("turns/<uuid:turn_id>/continue/", continuing.turn_continue, name="turn_continue"),
     path("<uuid:conversation_id>/messages/", turns.message_send, name="message_send"),
     path(
         "<uuid:conversation_id>/turns/<uuid:turn_id>/stream/",

@@ -1,6 +1,7 @@
 """The ASGI application: static files by Starlette, everything else by Django."""
 
 import os
+from asyncio import to_thread
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from threading import Thread
@@ -18,8 +19,12 @@ django_application = get_asgi_application()
 
 @asynccontextmanager
 async def lifespan(_: Starlette) -> AsyncIterator[None]:
-    """Load LiteLLM and the search index while nobody waits: both may take seconds."""
+    """Load LiteLLM and the search index while nobody waits: both may take seconds.
+
+    When the server is told to end, the turns that it runs are closed at once, and say so.
+    """
     from chat.llm import warm_up  # its models need Django to be set up
+    from chat.turns import turns_interrupt
     from registry.search.dense import meaning
     from registry.search.service import warm
 
@@ -27,6 +32,7 @@ async def lifespan(_: Starlette) -> AsyncIterator[None]:
     Thread(target=meaning.warm_up, name="meaning", daemon=True).start()
     warm()
     yield
+    await to_thread(turns_interrupt)
 
 
 application = Starlette(

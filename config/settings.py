@@ -136,6 +136,7 @@ CELERY_BEAT_SCHEDULE = {
         "task": "agents.measure_all_searches",
         "schedule": crontab(hour=3, minute=17),
     },
+    "close-stale-turns": {"task": "chat.tasks.close_stale_turns", "schedule": 60.0},
     "forget-expired-values": {"task": "chat.tasks.forget_expired_values", "schedule": 900.0},
 }
 

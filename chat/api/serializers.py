@@ -6,9 +6,12 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from chat.api.request_serializers import InputRequestSerializer
 from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn
 from chat.models.message import Role
+from chat.models.turn import TurnStatus
 from chat.selectors import branches_of
+from chat.waiting import open_requests
 from config.lib.types import JsonObject
 
 ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
@@ -48,13 +51,17 @@ class BranchesSerializer(serializers.Serializer[Turn]):
 
 
 class TurnSerializer(serializers.ModelSerializer[Turn]):
-    """A turn with its messages; `answer` is what the agent said last."""
+    """A turn with its messages; `answer` is what the agent said last.
+
+    `requests` are what it waits for, while it does.
+    """
 
     conversation = serializers.UUIDField(source="conversation_id", read_only=True)
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
     parent = serializers.UUIDField(source="parent_id", read_only=True, allow_null=True)
     branches = serializers.SerializerMethodField()
+    requests = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
 
@@ -69,6 +76,7 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
             "status",
             "model",
             "answer",
+            "requests",
             "found",
             "usage",
             "error",
@@ -87,6 +95,12 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
         """Return where it stands among the branches; of many turns they are read at once."""
         found = self.context.get("branches") or branches_of([turn])
         return dict(BranchesSerializer(found[turn.pk]).data)
+
+    @extend_schema_field(InputRequestSerializer(many=True))
+    def get_requests(self, turn: Turn) -> list[Any]:
+        """Return what a waiting turn asks of the person; of any other turn nothing."""
+        rows = open_requests(turn.pk) if turn.status == TurnStatus.WAITING else []
+        return list(InputRequestSerializer(rows, many=True).data)
 
 
 class ConversationDetailSerializer(ConversationSerializer):

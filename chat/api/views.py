@@ -164,10 +164,16 @@ class StreamingView(APIView):
     required_scopes = CHAT
     renderer_classes = [EventStreamRenderer, JSONRenderer]
 
-    def followed(self, request: SignedInApiRequest, turn: Turn) -> HttpResponseBase:
-        """Return the turn's events, or where the client accepts JSON, its end."""
+    def followed(
+        self, request: SignedInApiRequest, turn: Turn, *, until_waiting: bool = False
+    ) -> HttpResponseBase:
+        """Return the turn's events, or where the client accepts JSON, its end.
+
+        As JSON, a turn that waits for a person is not followed on.
+        """
         if request.accepted_renderer.format == EventStreamRenderer.format:
-            return event_stream(json_stream(turn, after=last_seen(request)))
+            after = last_seen(request)
+            return event_stream(json_stream(turn, after=after, until_waiting=until_waiting))
         connection.close()  # waiting may take minutes; others need the connection
         async_to_sync(wait_for_end)(turn)
         over = selectors.turn_of(request.user, turn.conversation_id, turn.pk)
@@ -186,13 +192,13 @@ class MessagesView(StreamingView):
 
     @extend_schema(request=shapes.SendSerializer, responses=STREAM)
     def post(self, request: SignedInApiRequest, conversation_id: UUID) -> HttpResponseBase:
-        """Send a message and follow the agent's answer.
+        """Send a message and follow the agent's answer, or until it waits for a person.
 
         The turn goes on when the connection is lost; `GET …/turns/{turn}/events/` takes it up.
         """
         sent = self._send(request, conversation_id)
         turn = selectors.turn_of(request.user, conversation_id, UUID(str(sent.data["turn"])))
-        response = self.followed(request, turn)
+        response = self.followed(request, turn, until_waiting=True)
         response["Turn-Id"] = str(turn.pk)
         return response
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from chat.demo.arguments import arguments_for
 from chat.demo.choice import chosen
 from chat.demo.telling import told
-from chat.tool_schemas import SEARCH_TOOLS
+from chat.tool_schemas import ASK_USER, SEARCH_TOOLS
 from config.lib.types import JsonObject
 from registry.code_tool import RUN_CODE
 from registry.search.tokens import query_terms
@@ -36,7 +36,7 @@ def reply_to(messages: Sequence[JsonObject], tools: Sequence[JsonObject]) -> Rep
     said = str(messages[start]["content"])
     calls, answers = _since(messages[start + 1 :])
     offered = [tool["function"] for tool in tools]
-    own = [tool for tool in offered if tool["name"] not in {SEARCH_TOOLS, RUN_CODE}]
+    own = [tool for tool in offered if tool["name"] not in {SEARCH_TOOLS, ASK_USER, RUN_CODE}]
     names = {tool["name"] for tool in offered}
     may_search = SEARCH_TOOLS in names
     if not calls and RUN_CODE in names and (program := _PROGRAM.search(said)):

@@ -9,8 +9,8 @@ from django.db import connections
 from django.test import AsyncClient
 
 from chat import services
-from chat.models import Conversation, Turn
-from chat.models.turn import OPEN
+from chat.models import Conversation, InputRequest, Turn
+from chat.models.turn import AT_WORK, OPEN, TurnStatus
 from registry.search import service as search_service
 from tests.fakes.model_server import ModelServer, served
 from tests.live import eventually
@@ -38,6 +38,18 @@ def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelS
     _served_model._script.clear()
     _served_model._embeddings.clear()
     return _served_model
+
+
+def waiting(turn: Turn) -> list[InputRequest]:
+    """Wait until a turn waits for a person, and return what it asks."""
+
+    def look() -> bool:
+        turn.refresh_from_db()
+        return turn.status not in AT_WORK
+
+    eventually(look, what="the turn's pause")
+    assert turn.status == TurnStatus.WAITING, turn.error
+    return list(turn.input_requests.filter(answered_at=None).order_by("created_at", "pk"))
 
 
 def finished(turn: Turn) -> Turn:

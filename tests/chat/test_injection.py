@@ -38,7 +38,7 @@ def test_small_talk_injects_nothing(alice, model, say, catalogue):
     conversation = factories.make_conversation(alice, factories.make_agent(alice, model=MODEL))
     model.enqueue("Hello.")
     turn = say(conversation, "hello")
-    assert model.tools_offered(0) == ["search_tools"]
+    assert model.tools_offered(0) == ["search_tools", "ask_user"]
     assert not [tool for tool in turn.found["tools"] if tool["injected"]]
 
 
@@ -195,7 +195,7 @@ def test_an_agent_that_keeps_to_its_links_neither_finds_nor_searches(alice, mode
     model.calls(Call("search_tools", {"need": "the time"}))
     model.enqueue("No.")
     turn = say(factories.make_conversation(alice, agent), "What time is it in Tokyo?")
-    assert model.tools_offered(0) == ["calculator"]
+    assert model.tools_offered(0) == ["ask_user", "calculator"]
     assert results_of(turn)[0]["error"]["code"] == "unknown_tool"
 
 

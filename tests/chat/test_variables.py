@@ -11,6 +11,7 @@ from agents.services import credential_set
 from chat.means import of_turn
 from chat.models import ConversationSecret, Turn
 from chat.models.message import Role
+from chat.requests import Reply, request_answer
 from chat.services import message_send, values_set
 from chat.tasks import forget_expired_values
 from chat.variables import (
@@ -26,6 +27,7 @@ from registry.context import CallContext, no_env
 from registry.executors.base import Output
 from registry.models.invocation import Caller
 from tests import factories
+from tests.chat.conftest import finished, waiting
 from tests.factories import make_turn
 from tests.fakes.model_server import MODEL, Call
 
@@ -215,11 +217,13 @@ def events(turn):
 
 
 @pytest.fixture
-def lacking(conversation, model, say):
-    """A turn in which the tool lacked its key."""
+def lacking(conversation, model, alice):
+    """A turn in which the tool lacked its key, which was not given when it was asked for."""
     model.calls(Call("search_web", {"text": "x"}))
     model.enqueue("Please set EXA_API_KEY.")
-    return say(conversation, "Search the web")
+    turn = message_send(conversation, content="Search the web")
+    request_answer(alice, waiting(turn)[0].pk, Reply(decision="skip"))
+    return finished(turn)
 
 
 def test_a_missing_key_is_asked_for_by_name_in_the_card(lacking, alice, client_for):
@@ -256,8 +260,6 @@ def test_the_value_is_kept_for_what_was_chosen_and_the_turn_tried_again(
     model.enqueue("Found.")
     again = client.post(f"/chat/turns/{lacking.pk}/regenerate/", headers={"HX-Request": "true"})
     assert "Search the web" in again.text
-    from tests.chat.conftest import finished
-
     turn = finished(Turn.objects.get(conversation=lacking.conversation, number=2))
     assert turn.messages.get(role=Role.USER).content == "Search the web"
     assert seen == [{"EXA_API_KEY": VALUE}]

@@ -1,0 +1,71 @@
+"""Go on with a turn that failed or was stopped."""
+
+from functools import partial
+
+from django.db import transaction
+from django.utils import timezone
+
+from agents.selectors import agent_visible_to
+from chat.answers import Answer
+from chat.errors import CallInterrupted, CallNotMade, TurnNotContinuable, TurnOpen
+from chat.events import Event, announce_now, event_append
+from chat.llm import ToolCallReady
+from chat.models import Conversation, InputRequest, Message, Turn
+from chat.models.message import Role
+from chat.models.turn import OPEN, TurnStatus
+from chat.resuming import CONTINUED, RESUMED, open_calls, recorded_of
+from chat.turns import turn_start, turns_close_stale
+from chat.waiting import STOPPED
+
+
+def turn_continue(turn: Turn) -> Turn:
+    """Take a turn up where it broke off: what was said is kept, and its limits count anew.
+
+    Calls that were left open are answered with the fact that they were. Raises TurnOpen while
+    another turn is open, TurnNotContinuable for any but the last turn and for one that came to its
+    answer, and NotFound where the agent may not be talked to any more.
+    """
+    conversation = turn.conversation
+    agent_visible_to(conversation.user, conversation.agent.slug)
+    turns_close_stale(conversation.pk)
+    with transaction.atomic():
+        locked = Conversation.objects.select_for_update().get(pk=conversation.pk)
+        if standing := locked.turns.filter(status__in=OPEN).first():
+            raise TurnOpen(turn=str(standing.pk))
+        turn = Turn.objects.select_for_update(of=("self",)).get(pk=turn.pk)
+        if locked.head_id != turn.pk:
+            raise TurnNotContinuable("The conversation went on after this turn.")
+        if turn.status == TurnStatus.COMPLETED:
+            raise TurnNotContinuable("The agent came to its answer.")
+        rows = list(turn.messages.order_by("position"))
+        told = [_left_open(turn, position, call) for position, call in open_calls(rows)]
+        position = recorded_of(turn, rows).position
+        told.append(event_append(turn.pk, RESUMED, {"cause": CONTINUED, "position": position}))
+        Turn.objects.filter(pk=turn.pk).update(
+            status=TurnStatus.QUEUED,
+            error=None,
+            finished_at=None,
+            stop_requested_at=None,
+            heartbeat_at=timezone.now(),
+        )
+        transaction.on_commit(partial(announce_now, turn.pk, told))
+        transaction.on_commit(partial(turn_start, turn.pk))
+    turn.refresh_from_db()
+    return turn
+
+
+def _left_open(turn: Turn, position: int, call: ToolCallReady) -> Event:
+    """Answer a call that was under way when the turn ended, or that still waited for a person."""
+    asked = InputRequest.objects.filter(turn=turn, call_id=call.id).order_by("-created_at").first()
+    waited = asked is not None and asked.answer == STOPPED and not asked.inner_call
+    answer = Answer.failed(CallNotMade() if waited else CallInterrupted(), tool=call.name)
+    record = answer.for_record()
+    Message.objects.create(
+        turn=turn,
+        position=position,
+        role=Role.TOOL,
+        content=answer.for_model(),
+        tool_call_id=call.id,
+        result=record,
+    )
+    return event_append(turn.pk, "tool.result", {"id": call.id, **record})
