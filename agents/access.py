@@ -1,6 +1,7 @@
 """What an agent may call, and under which circumstances."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from threading import Event
 from uuid import UUID
@@ -8,17 +9,20 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
+from agents.approvals import Settings, policy_of, settings_of
 from agents.credentials import env_of
 from agents.models import Agent, AgentTool, Arm, ArmTool
 from agents.models.agent_tool import Approval
 from agents.selectors import agent_visible_to
 from config.lib.types import JsonObject
-from registry.context import CallContext
-from registry.loading import load_specs
+from registry.approval import Effect
+from registry.context import CallContext, Granted
+from registry.loading import load_spec, load_specs
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
+from registry.specs import ToolSpec
 from registry.toolset import Toolset
 
 
@@ -45,19 +49,71 @@ def pins_of(agent: Agent, arm: Arm | None = None) -> dict[UUID, int | None]:
 
 
 def linked_toolset(agent: Agent, user: User, arm: Arm | None = None) -> Toolset:
-    """Return the specs of the carried tools, each at the version its link pins."""
-    return Toolset(load_specs(linked_tools(agent, user, arm), pins_of(agent, arm)))
+    """Return the specs of the carried tools, each at the version its link pins.
+
+    They have the names and descriptions that the agent's links give them; what a rule denies is
+    left out. Raises NameClash when two of them have one name.
+    """
+    named = as_linked(agent)
+    specs = load_specs(linked_tools(agent, user, arm), pins_of(agent, arm))
+    settings = settings_of(agent.pk)
+    return Toolset(named(spec) for spec in specs if not _denies(settings, spec))
+
+
+def as_linked(agent: Agent) -> Callable[[ToolSpec], ToolSpec]:
+    """Return what gives a tool the name and description of its link, where that has its own."""
+    links = AgentTool.objects.filter(agent=agent).exclude(name_override="", description_override="")
+    own = {
+        link.tool_id: link for link in links.only("tool", "name_override", "description_override")
+    }
+
+    def named(spec: ToolSpec) -> ToolSpec:
+        link = own.get(spec.tool_id)
+        if link is None:
+            return spec
+        return replace(
+            spec,
+            wire_name=link.name_override or spec.wire_name,
+            known_as=spec.own_name,
+            description=link.description_override or spec.description,
+        )
+
+    return named
 
 
 def denied_by(agent: Agent) -> Callable[[UUID], bool]:
-    """Return the predicate that says which tools the agent's links deny, read at each call."""
+    """Return the predicate that says which tools the agent's settings deny, read at each call."""
 
     def denied(tool_id: UUID) -> bool:
-        return AgentTool.objects.filter(
-            agent=agent, tool_id=tool_id, approval=Approval.DENY
-        ).exists()
+        settings = settings_of(agent.pk, [tool_id])
+        if settings is None or settings.denies_link(tool_id):
+            return True
+        if not settings.has_denials:
+            return False
+        tool = Tool.objects.filter(pk=tool_id, deleted_at=None).first()
+        return tool is not None and _denies(settings, load_spec(tool))
 
     return denied
+
+
+def _denies(settings: Settings | None, spec: ToolSpec) -> bool:
+    return settings is None or settings.verdict(spec).effect == Effect.DENY
+
+
+def granted_to(agent: Agent) -> Granted:
+    """Return what tells the scopes that an agent has now.
+
+    Calls with all scopes of the agent have those it has now; calls with fewer, as of a token that
+    has not all of them, keep what of theirs is left.
+    """
+    then = frozenset(agent.scopes)
+
+    def granted(scopes: frozenset[str] | None) -> frozenset[str]:
+        rows = Agent.objects.filter(pk=agent.pk).values_list("scopes", flat=True)
+        now = frozenset(rows.first() or ())
+        return now if scopes in (None, then) else now & scopes
+
+    return granted
 
 
 def presets_of(agent: Agent) -> Callable[[UUID], JsonObject]:
@@ -85,7 +141,9 @@ def agent_context(
         caller=caller,
         tools=partial(linked_toolset, agent, user, arm),
         scopes=frozenset(agent.scopes),
+        granted=granted_to(agent),
         env=env_of(user, agent),
+        policy=policy_of(agent),
         denied=denied_by(agent),
         presets=presets_of(agent),
         cancel=cancel or Event(),

@@ -6,7 +6,16 @@ from django.contrib import admin
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
 
-from agents.models import Agent, AgentTool, ApiToken, Arm, ArmTool, Credential, Experiment
+from agents.models import (
+    Agent,
+    AgentTool,
+    ApiToken,
+    ApprovalRule,
+    Arm,
+    ArmTool,
+    Credential,
+    Experiment,
+)
 from agents.selectors import agents_by_tool
 from config.lib.admin_lists import LongList, named
 from registry.console.figures import count_agents_with
@@ -25,13 +34,11 @@ class OwnedAdmin(LongList, admin.ModelAdmin[Any]):
         return False
 
 
-class LinkInline(admin.TabularInline[AgentTool, Agent]):
-    model = AgentTool
-    fields = ("tool", "approval", "pinned_version", "created_at")
-    readonly_fields = fields
+class ReadInline(admin.TabularInline[Any, Agent]):
+    """Rows of an agent that its owner changes in the product."""
+
     extra = 0
     can_delete = False
-    ordering = ("tool__wire_name", "pk")
 
     def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
@@ -39,8 +46,22 @@ class LinkInline(admin.TabularInline[AgentTool, Agent]):
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return False
 
+
+class LinkInline(ReadInline):
+    model = AgentTool
+    fields = ("tool", "approval", "pinned_version", "name_override", "created_at")
+    readonly_fields = fields
+    ordering = ("tool__wire_name", "pk")
+
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).select_related("tool")
+
+
+class RuleInline(ReadInline):
+    model = ApprovalRule
+    fields = ("pattern", "effect", "created_at")
+    readonly_fields = fields
+    ordering = ("effect", "pattern")
 
 
 @admin.register(Agent)
@@ -49,7 +70,7 @@ class AgentAdmin(OwnedAdmin):
     list_filter = ("visibility", "discovery_mode")
     list_select_related = ("owner", "team")
     search_fields = ("name", "slug", "owner__username")
-    inlines = (LinkInline,)
+    inlines = (LinkInline, RuleInline)
     ordering = ("name", "pk")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:

@@ -24,6 +24,24 @@ def ids_of(values: list[str]) -> list[UUID]:
         ) from None
 
 
+DEFAULTED = ("schema_budget", "max_steps", "approval_default", "tool_protocol")
+"""Fields of an agent that may be left out of its form."""
+
+GROUPS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
+    ("What it is", ("name", "description", "instructions"), False),
+    ("Model", ("model",), False),
+    ("Tools", ("discovery_mode", "code_execution"), False),
+    ("Approvals", ("approval_default", "scopes"), False),
+    ("Sharing", ("visibility", "team"), False),
+    (
+        "Advanced",
+        ("fallback_models", "tool_protocol", "max_found_tools", "schema_budget", "max_steps"),
+        True,
+    ),
+)
+"""`(title, fields, folded)` of the agent's form."""
+
+
 class ScopesField(forms.CharField):
     """Scopes with spaces or commas between them."""
 
@@ -39,12 +57,30 @@ class ScopesField(forms.CharField):
         return value if isinstance(value, str) else " ".join(value or [])
 
 
+class ModelsField(forms.CharField):
+    """Model strings, one a line."""
+
+    widget = forms.Textarea(attrs={"rows": 2, "spellcheck": "false"})
+
+    def clean(self, value: str | None) -> list[str]:
+        """Return the lines that say something."""
+        return [line.strip() for line in (value or "").splitlines() if line.strip()]
+
+    def prepare_value(self, value: list[str] | str | None) -> str:
+        """Show a stored list as the person would type it."""
+        return value if isinstance(value, str) else "\n".join(value or [])
+
+
 class AgentForm(forms.ModelForm[Agent]):
     """An agent's own fields; the rules live in `agents.services`."""
 
     scopes = ScopesField(
         label="Granted scopes",
         help_text="Tools that require other scopes are refused. Separate them by spaces.",
+    )
+    fallback_models = ModelsField(
+        required=False,
+        help_text="One a line, at most five; asked in turn when the model does not answer.",
     )
 
     class Meta:
@@ -56,6 +92,11 @@ class AgentForm(forms.ModelForm[Agent]):
             "model",
             "discovery_mode",
             "max_found_tools",
+            "schema_budget",
+            "max_steps",
+            "approval_default",
+            "fallback_models",
+            "tool_protocol",
             "code_execution",
             "scopes",
             "visibility",
@@ -64,12 +105,24 @@ class AgentForm(forms.ModelForm[Agent]):
         labels = {
             "discovery_mode": "Which tools it may use",
             "max_found_tools": "Found tools per message",
+            "schema_budget": "Tokens for tools",
+            "max_steps": "Steps per message",
+            "approval_default": "Where no rule fits",
+            "tool_protocol": "How it calls tools",
             "code_execution": "Let it run code",
             "visibility": "Who may talk to it",
         }
         help_texts = {
             "description": "One line that tells you and your team what it is for.",
             "instructions": "Told to the model before every conversation.",
+            "max_found_tools": "How many tools one search may add, 0 to 20.",
+            "schema_budget": "What the descriptions of all its tools may take of a request, 500 to "
+            "200,000; found tools that do not fit are left out.",
+            "max_steps": "Requests to the model that one message may take, 1 to 50; then it stops "
+            "and says so.",
+            "approval_default": "Whether a person is asked before a call; rules and single tools "
+            "are set on the page Approvals.",
+            "tool_protocol": "Models without tool calls of their own write them in their text.",
             "code_execution": "It may write Python that calls its tools in loops and conditions. "
             "The code runs in the sandbox, and each call is checked like any other.",
             "team": "Only for agents that are shared with a team.",
@@ -77,11 +130,14 @@ class AgentForm(forms.ModelForm[Agent]):
         widgets = {
             "instructions": forms.Textarea(attrs={"rows": 6}),
             "discovery_mode": forms.RadioSelect,
+            "approval_default": forms.RadioSelect,
             "visibility": forms.RadioSelect,
         }
 
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for name in DEFAULTED:
+            self.fields[name].required = False
         teams = teams_of(user)
         self.fields["team"].queryset = teams  # type: ignore[attr-defined]
         if not teams.exists():
@@ -89,6 +145,22 @@ class AgentForm(forms.ModelForm[Agent]):
             self.fields["visibility"].choices = [  # type: ignore[attr-defined]
                 (AgentVisibility.PRIVATE.value, AgentVisibility.PRIVATE.label)
             ]
+
+    def clean(self) -> dict[str, Any]:
+        """Leave out what is blank and has a default: the agent keeps what it has."""
+        given = super().clean() or {}
+        return {name: value for name, value in given.items() if name not in DEFAULTED or value}
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        """Return `(title, fields, folded)` in the order of the page; what has a problem is open."""
+        shown = [
+            (title, [self[name] for name in names if name in self.fields], folded)
+            for title, names, folded in GROUPS
+        ]
+        return [
+            (title, fields, folded and not any(field.errors for field in fields))
+            for title, fields, folded in shown
+        ]
 
     def _post_clean(self) -> None:
         """Leave the model's own validation to the service, which does it once for all callers."""

@@ -1,7 +1,7 @@
 """Every change of agents, their tools and credentials."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Unpack
 from uuid import UUID
 
 import pgtrigger
@@ -10,15 +10,14 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.text import slugify
 
+from agents.agent_limits import checked_fallbacks, require_in_range
 from agents.credentials import require_variable
+from agents.link_settings import LinkSettings, link_saved
 from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
-from agents.models.agent_tool import Approval
 from agents.models.experiment import FIXED_TOOLS
 from config.lib.errors import InvalidInput, NotAllowed, NotFound
-from config.lib.jsontext import storable
 from config.lib.sealing import seal
-from config.lib.types import JsonObject
 from registry.deprecated import deprecation_notice, is_retired
 from registry.models.tool import ToolKind
 from registry.pins import pinned_spec
@@ -33,13 +32,18 @@ EDITABLE = frozenset(
         "model",
         "discovery_mode",
         "max_found_tools",
+        "schema_budget",
+        "max_steps",
+        "approval_default",
+        "fallback_models",
+        "tool_protocol",
         "code_execution",
         "scopes",
         "team",
         "visibility",
     }
 )
-RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using"})
+RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using", "import"})
 """Slugs that are pages under `/agents/`."""
 
 
@@ -55,6 +59,9 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
         raise InvalidInput(f"An agent has no field {', '.join(unknown)}.")
     for name, value in fields.items():
         setattr(agent, name, value)
+    require_in_range(fields)
+    if fields.keys() & {"model", "fallback_models"}:
+        agent.fallback_models = checked_fallbacks(agent.model, agent.fallback_models)
     if agent.visibility != AgentVisibility.TEAM:
         agent.team = None
     elif agent.team is None or not teams_of(agent.owner).filter(pk=agent.team.pk).exists():
@@ -83,15 +90,13 @@ def agent_delete(agent: Agent) -> None:
         agent.delete()
 
 
-def tool_link(
-    agent: Agent,
-    tool_id: UUID,
-    *,
-    config: JsonObject | None = None,
-    pinned_version: int | None = None,
-    approval: Approval = Approval.RULES,
-) -> AgentTool:
-    """Link a tool that the agent's owner may use, or change its link."""
+@transaction.atomic
+def tool_link(agent: Agent, tool_id: UUID, **settings: Unpack[LinkSettings]) -> AgentTool:
+    """Link a tool that the agent's owner may use, or change of its link what is named.
+
+    Raises NotFound, InvalidInput, ToolUnavailable, PinRefused and what `agents.link_settings` says.
+    """
+    Agent.objects.select_for_update().get(pk=agent.pk)  # two names at once would not see each other
     tool = tools_usable_by(agent.owner).filter(pk=tool_id).first()
     if tool is None:
         raise NotFound("There is no such tool, or you may not use it.", "Look in the catalogue.")
@@ -100,23 +105,13 @@ def tool_link(
             f"{tool.wire_name} is not linked like other tools.",
             "Switch on “Let it run code” in the agent's settings.",
         )
-    if is_retired(tool) and not AgentTool.objects.filter(agent=agent, tool=tool).exists():
+    link = AgentTool.objects.filter(agent=agent, tool=tool).first()
+    if link is None and is_retired(tool):
         raise InvalidInput(
             f"{tool.wire_name} is not linked any more. {deprecation_notice(tool)}",
             "Agents that have it keep it.",
         )
-    if pinned_version is not None:
-        pinned_spec(tool, pinned_version, user=agent.owner)
-    link, _ = AgentTool.objects.update_or_create(
-        agent=agent,
-        tool=tool,
-        defaults={
-            "config": storable(config or {}),
-            "pinned_version": pinned_version,
-            "approval": approval,
-        },
-    )
-    return link
+    return link_saved(link or AgentTool(agent=agent, tool=tool), settings)
 
 
 def tool_pin(link: AgentTool, number: int | None) -> AgentTool:

@@ -1,11 +1,12 @@
 from django.urls import path
 
-from agents.views import access, agents, experiments, pins, search, usage
+from agents.views import access, agents, approvals, copies, experiments, pins, search, usage
 
 app_name = "agents"
 urlpatterns = [
     path("", agents.agent_list, name="agent_list"),
     path("new/", agents.agent_create, name="agent_create"),
+    path("import/", copies.agent_import, name="agent_import"),
     path("credentials/", access.credential_list, name="credential_list"),
     path(
         "credentials/<uuid:credential_id>/delete/",
@@ -21,6 +22,17 @@ urlpatterns = [
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
+    path("<slug:slug>/export/", copies.agent_export, name="agent_export"),
+    path("<slug:slug>/clone/", copies.agent_clone, name="agent_clone"),
+    path("<slug:slug>/approvals/", approvals.agent_approvals, name="agent_approvals"),
+    path("<slug:slug>/approvals/links/", approvals.link_approvals, name="link_approvals"),
+    path("<slug:slug>/approvals/rules/", approvals.rule_create, name="rule_create"),
+    path("<slug:slug>/approvals/rules/preview/", approvals.rule_preview, name="rule_preview"),
+    path(
+        "<slug:slug>/approvals/rules/<uuid:rule_id>/delete/",
+        approvals.rule_delete,
+        name="rule_delete",
+    ),
     path("<slug:slug>/experiments/", experiments.experiment_list, name="experiment_list"),
     path("<slug:slug>/experiments/new/", experiments.experiment_create, name="experiment_create"),
     path(

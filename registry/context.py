@@ -21,7 +21,10 @@ Progress = Callable[[JsonObject], None]
 """Takes one progress note `{message, step?, …}` of a running call."""
 
 Denied = Callable[[UUID], bool]
-"""Tool id → whether the agent's settings deny it."""
+"""Tool id → whether the agent's settings deny it, for searches; calls are judged by `Policy`."""
+
+Granted = Callable[[frozenset[str] | None], frozenset[str] | None]
+"""The scopes that a call came with → those it has now. Read anew at every call."""
 
 Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
@@ -83,6 +86,11 @@ def nothing_denied(tool_id: UUID) -> bool:
     return False
 
 
+def as_granted(scopes: frozenset[str] | None) -> frozenset[str] | None:
+    """Leave the scopes as they were when the call began."""
+    return scopes
+
+
 def no_presets(tool_id: UUID) -> JsonObject:
     """Preset no argument."""
     return {}
@@ -98,7 +106,8 @@ class CallContext:
     """The circumstances of a call.
 
     `scopes` of None means that the caller is not limited by scopes (a person in the browser);
-    an empty set means that only tools without required scopes may run.
+    an empty set means that only tools without required scopes may run. `granted` tells, at the
+    moment of a call, what is left of them or has come to them since.
     `caller_token` gives the caller's own OAuth access token, for services of the same trust domain.
     `depth` counts how many sequences and programs stand around this call, `parent_id` is the
     invocation of the code around it. `allowed_hosts` is filled in by `invoke`: what review lets the
@@ -108,12 +117,14 @@ class CallContext:
     already, and a run that goes on in another process takes them along, sealed. `artifacts` are
     those of the conversation that the call belongs to, if it belongs to one.
     `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
-    yes to this call, or to the one around it, so that nobody is asked again.
+    yes to this call, or to the sequence around it, so that nobody is asked again. The calls of a
+    program are approved one by one. `denied` is for searches, which leave out what is denied.
     """
 
     user: User
     caller: Caller
     scopes: frozenset[str] | None = None
+    granted: Granted = as_granted
     env: Env = no_env
     denied: Denied = nothing_denied
     policy: Policy = everything_allowed

@@ -86,9 +86,9 @@ def _invoked(
     error: ToolError | None = None
     invocation_id = uuid4()
     standing = standing_of(spec.tool_id)
-    cost: Decimal | None = None
+    cost, was_asked = None, False
     try:
-        checked = _permitted(spec, arguments, context, standing)
+        checked, was_asked = _permitted(spec, arguments, context, standing)
         env = _credentials(spec, context, standing)
         masker = Masker([*env.values(), *context.given.values()])
         if standing is not None:
@@ -125,7 +125,18 @@ def _invoked(
     metrics.call_ended(spec.kind, error.code if error else "", time.monotonic() - started)
     if error is not None and not _is_recorded(spec, context, error):
         return Failed(error=error, duration_ms=duration_ms, invocation_id=None, details=details)
-    row = _record(invocation_id, spec, arguments, context, masker, output, error, duration_ms, cost)
+    row = _record(
+        invocation_id,
+        spec,
+        arguments,
+        context,
+        masker,
+        output,
+        error,
+        duration_ms,
+        cost,
+        was_asked=was_asked,
+    )
     if error is None:
         health.record_success(spec, standing)
         if files:
@@ -145,7 +156,7 @@ def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> Jso
     """
     standing, started = standing_of(spec.tool_id), time.monotonic()
     try:
-        checked = _permitted(spec, arguments, context, standing)
+        checked, _ = _permitted(spec, arguments, context, standing)
         if standing is not None:
             require_within_limit(spec, context, standing)
     except ToolError as error:
@@ -168,7 +179,8 @@ def _record_refusal(
 
 def _permitted(
     spec: ToolSpec, arguments: JsonValue, context: CallContext, standing: Standing | None
-) -> JsonObject:
+) -> tuple[JsonObject, bool]:
+    """Return the checked arguments, and whether the agent's settings ask about the tool."""
     # Rights and scopes are those of now (`standing`), whatever version the spec is.
     if standing is None or not _may_use(context, standing):
         raise PermissionRefused(f"You may not use {spec.wire_name}, or it is no longer available.")
@@ -185,14 +197,13 @@ def _permitted(
             "Use its current version, or ask a reviewer.",
         )
     required = frozenset(standing.required_scopes)
-    if context.scopes is not None and (missing := required - context.scopes):
+    scopes = context.granted(context.scopes) if required else None
+    if scopes is not None and (missing := required - scopes):
         raise PermissionRefused(
             f"{spec.wire_name} requires the scope {', '.join(sorted(missing))}.",
             "Grant the scope to the agent or the token, or use another tool.",
             missing_scopes=sorted(missing),
         )
-    if context.denied(spec.tool_id):
-        raise ApprovalDenied(f"This agent is set to deny {spec.wire_name}.")
     verdict = context.policy(spec)
     if verdict.effect == Effect.DENY:
         raise ApprovalDenied(verdict.reason or f"This agent is set to deny {spec.wire_name}.")
@@ -207,7 +218,7 @@ def _permitted(
         raise ApprovalRequired(
             f"A person has to approve {spec.wire_name} first.", reason=verdict.reason
         )
-    return checked
+    return checked, verdict.effect == Effect.ASK
 
 
 def _may_use(context: CallContext, standing: Standing) -> bool:
@@ -300,6 +311,7 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
         inside = context.derive(
             caller=Caller.CODE,
             env=env,
+            approved=False,  # who approves a program has not seen what it will call
             parent_id=parent_id,
             depth=context.depth + 1,
             cancel=cancel,
@@ -362,6 +374,8 @@ def _record(
     error: ToolError | None,
     duration_ms: int,
     cost: Decimal | None,
+    *,
+    was_asked: bool = False,
 ) -> Invocation:
     return Invocation.objects.create(
         pk=invocation_id,
@@ -380,7 +394,7 @@ def _record(
         arguments=_recorded_arguments(arguments, masker),
         output=_recorded(output),
         duration_ms=duration_ms,
-        decision=_decision(error, context),
+        decision=_decision(error, context, was_asked=was_asked),
         cost=cost,
     )
 
@@ -398,8 +412,11 @@ def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool
     return recorded
 
 
-def _decision(error: ToolError | None, context: CallContext) -> Decision:
-    """Return what became of the request to call; a call that was let through may still fail."""
+def _decision(error: ToolError | None, context: CallContext, *, was_asked: bool) -> Decision:
+    """Return what became of the request to call; a call that was let through may still fail.
+
+    Of what an approved sequence calls, only the tools that were asked about count as approved.
+    """
     match error:
         case ToolStopped():
             return Decision.STOPPED
@@ -409,4 +426,5 @@ def _decision(error: ToolError | None, context: CallContext) -> Decision:
             return Decision.REFUSED
         case ApprovalDenied():
             return Decision.DENIED
-    return Decision.APPROVED if context.approved else Decision.ALLOWED
+    is_approved = context.approved and (was_asked or context.depth == 0)
+    return Decision.APPROVED if is_approved else Decision.ALLOWED

@@ -67,6 +67,13 @@ class ToolSpec:
     raw_string_args: frozenset[str] = frozenset()
     notice: str = ""
     """What models are told beside the description: that the tool is deprecated, say."""
+    known_as: str = ""
+    """The tool's own wire name, where an agent calls it by another (`wire_name`)."""
+
+    @property
+    def own_name(self) -> str:
+        """Return the wire name that the tool has in the catalogue."""
+        return self.known_as or self.wire_name
 
     @property
     def told(self) -> str:

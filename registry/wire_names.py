@@ -14,6 +14,9 @@ MAX_LENGTH = 64
 DIGEST_LENGTH = 8
 MAX_ATTEMPTS = 100
 
+META_TOOLS = frozenset({"search_tools", "describe_tool", "call_tool", "run_code", "ask_user"})
+"""Names that models call what is no tool of the catalogue by; no link takes one of them."""
+
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 _UNSAFE_RUN = re.compile(r"[^a-z0-9]+")
 

@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from agents.access import denied_by
+from agents.access import denied_by, granted_to
+from agents.approvals import policy_of
 from agents.credentials import env_of, revealed
-from registry.context import CallContext, nothing_denied
+from registry.approval import everything_allowed
+from registry.context import CallContext, as_granted, nothing_denied
 from registry.models.invocation import Caller
 from sequences.models import Run
 
@@ -24,7 +26,10 @@ def context_of(run: Run) -> CallContext:
         user=run.user,
         caller=Caller(run.caller),
         scopes=None if run.scopes is None else frozenset(run.scopes),
+        granted=granted_to(run.agent) if run.agent else as_granted,
         env=env_of(run.user, run.agent),
+        policy=policy_of(run.agent) if run.agent else everything_allowed,
+        approved=True,  # what its settings ask about was approved before the run was made
         denied=denied_by(run.agent) if run.agent else nothing_denied,
         agent_id=run.agent_id,
         turn_id=run.turn_id,

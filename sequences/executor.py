@@ -5,6 +5,7 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
 from registry.executors.base import Output
 from registry.specs import ToolSpec
+from sequences.approval import require_steps_approved
 from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
 from sequences.models import Run
@@ -25,6 +26,7 @@ class SequenceExecutor:
                 f"Sequences stand inside one another more than {MAX_DEPTH} deep.",
                 "Call the inner tools directly instead of through another sequence.",
             )
+        require_steps_approved(spec, context)
         if context.depth == 0:
             run = wait(launch(spec, arguments, context), context, spec.timeout_seconds)
         else:

@@ -10,6 +10,7 @@ from registry.context import CallContext
 from registry.execution import permitted
 from registry.loading import load_spec
 from registry.models import Tool
+from sequences.approval import require_steps_approved
 from sequences.definition import Definition, parse
 from sequences.launch import enqueue_on_commit, launch, new_run
 from sequences.models import Run, RunStep
@@ -26,7 +27,9 @@ def run_start(
     Raises the ToolError of the first check of `registry.execution` that fails.
     """
     spec = load_spec(tool, version)
-    return launch(spec, permitted(spec, arguments, context), context)
+    checked = permitted(spec, arguments, context)
+    require_steps_approved(spec, context)
+    return launch(spec, checked, context)
 
 
 def run_retry(
@@ -53,6 +56,7 @@ def run_retry(
         agent_id=run.agent_id, turn_id=run.turn_id, scopes=_common_scopes(run, context)
     )
     arguments = permitted(spec, run.input, context)
+    require_steps_approved(spec, context)
     with transaction.atomic():
         again = new_run(spec, arguments, context)
         Run.objects.filter(pk=again.pk).update(retry_of=run)

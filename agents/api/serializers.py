@@ -2,9 +2,10 @@
 
 from rest_framework import serializers
 
-from agents.models import Agent, AgentTool
-from agents.models.agent import AgentVisibility, DiscoveryMode
+from agents.models import Agent, AgentTool, ApprovalRule
+from agents.models.agent import AgentVisibility, ApprovalDefault, DiscoveryMode, ToolProtocol
 from agents.models.agent_tool import Approval
+from agents.models.approval_rule import RuleEffect
 from registry.api.usage import CallSumsSerializer, UsageToldSerializer
 
 
@@ -15,6 +16,13 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
     team = serializers.CharField(source="team.name", read_only=True, allow_null=True)
     discoveryMode = serializers.CharField(source="discovery_mode", read_only=True)
     maxFoundTools = serializers.IntegerField(source="max_found_tools", read_only=True)
+    schemaBudget = serializers.IntegerField(source="schema_budget", read_only=True)
+    maxSteps = serializers.IntegerField(source="max_steps", read_only=True)
+    approvalDefault = serializers.CharField(source="approval_default", read_only=True)
+    fallbackModels = serializers.ListField(
+        child=serializers.CharField(), source="fallback_models", read_only=True
+    )
+    toolProtocol = serializers.CharField(source="tool_protocol", read_only=True)
     codeExecution = serializers.BooleanField(source="code_execution", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
@@ -30,6 +38,11 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
             "model",
             "discoveryMode",
             "maxFoundTools",
+            "schemaBudget",
+            "maxSteps",
+            "approvalDefault",
+            "fallbackModels",
+            "toolProtocol",
             "codeExecution",
             "scopes",
             "visibility",
@@ -53,6 +66,23 @@ class AgentWriteSerializer(serializers.Serializer[Agent]):
     maxFoundTools = serializers.IntegerField(
         min_value=0, max_value=20, source="max_found_tools", required=False
     )
+    schemaBudget = serializers.IntegerField(
+        min_value=500, max_value=200_000, source="schema_budget", required=False
+    )
+    maxSteps = serializers.IntegerField(
+        min_value=1, max_value=50, source="max_steps", required=False
+    )
+    approvalDefault = serializers.ChoiceField(
+        choices=ApprovalDefault.choices, source="approval_default", required=False
+    )
+    fallbackModels = serializers.ListField(
+        child=serializers.CharField(max_length=120, allow_blank=True),
+        source="fallback_models",
+        required=False,
+    )
+    toolProtocol = serializers.ChoiceField(
+        choices=ToolProtocol.choices, source="tool_protocol", required=False
+    )
     codeExecution = serializers.BooleanField(source="code_execution", required=False)
     scopes = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
     visibility = serializers.ChoiceField(choices=AgentVisibility.choices, required=False)
@@ -63,7 +93,9 @@ class LinkSerializer(serializers.ModelSerializer[AgentTool]):
     """A linked tool as it is told."""
 
     toolId = serializers.UUIDField(source="tool_id", read_only=True)
-    name = serializers.CharField(source="tool.wire_name", read_only=True)
+    name = serializers.SerializerMethodField()
+    tool = serializers.CharField(source="tool.wire_name", read_only=True)
+    description = serializers.CharField(source="description_override", read_only=True)
     title = serializers.CharField(source="tool.title", read_only=True)
     kind = serializers.CharField(source="tool.kind", read_only=True)
     version = serializers.IntegerField(source="pinned_version", read_only=True, allow_null=True)
@@ -71,11 +103,18 @@ class LinkSerializer(serializers.ModelSerializer[AgentTool]):
 
     class Meta:
         model = AgentTool
-        fields = ("toolId", "name", "title", "kind", "config", "version", "liveVersion", "approval")
+        fields = (
+            *("toolId", "name", "tool", "title", "kind", "config", "version", "liveVersion"),
+            *("approval", "description"),
+        )
+
+    def get_name(self, link: AgentTool) -> str:
+        """Return what the agent's model calls the tool."""
+        return link.name_override or link.tool.wire_name
 
 
 class LinkWriteSerializer(serializers.Serializer[AgentTool]):
-    """A request to link a tool."""
+    """A request to link a tool, or to change what is named of its link."""
 
     toolId = serializers.UUIDField(source="tool_id")
     config = serializers.DictField(required=False)
@@ -83,6 +122,43 @@ class LinkWriteSerializer(serializers.Serializer[AgentTool]):
         min_value=1, required=False, allow_null=True, source="pinned_version"
     )
     approval = serializers.ChoiceField(choices=Approval.choices, required=False)
+    name = serializers.CharField(
+        required=False, allow_blank=True, help_text="Empty: the tool's own name."
+    )
+    description = serializers.CharField(
+        required=False, allow_blank=True, help_text="Empty: the tool's own description."
+    )
+
+
+class ApprovalRuleSerializer(serializers.ModelSerializer[ApprovalRule]):
+    """A rule as it is told; `catches` names the linked tools that it catches now."""
+
+    catches = serializers.ListField(child=serializers.CharField(), read_only=True)
+    createdAt = serializers.DateTimeField(source="created_at", read_only=True)
+
+    class Meta:
+        model = ApprovalRule
+        fields = ("id", "pattern", "effect", "catches", "createdAt")
+
+
+class ApprovalRulesSerializer(serializers.Serializer[object]):
+    """All that decides beside the links: `default` holds where no rule and no link fits."""
+
+    default = serializers.ChoiceField(choices=ApprovalDefault.choices)
+    results = ApprovalRuleSerializer(many=True)
+
+
+class ApprovalRuleWriteSerializer(serializers.Serializer[ApprovalRule]):
+    """A rule to make, or to change the effect of."""
+
+    pattern = serializers.CharField(allow_blank=True, trim_whitespace=True)
+    effect = serializers.ChoiceField(choices=RuleEffect.choices)
+
+
+class ApprovalRuleNamedSerializer(serializers.Serializer[ApprovalRule]):
+    """A rule to remove."""
+
+    id = serializers.UUIDField()
 
 
 class UnlinkSerializer(serializers.Serializer[AgentTool]):

@@ -93,7 +93,8 @@ class AgentToolsView(APIView):
         body = shapes.LinkWriteSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         agent = selectors.agent_owned_by(request.user, slug)
-        link = services.tool_link(agent, **body.validated_data)
+        settings = dict(body.validated_data)
+        link = services.tool_link(agent, settings.pop("tool_id"), **settings)
         return Response(shapes.LinkSerializer(link).data, status=status.HTTP_201_CREATED)
 
     @extend_schema(

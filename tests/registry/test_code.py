@@ -11,6 +11,7 @@ from django.test import Client
 from agents.models import AgentTool
 from agents.models.agent_tool import Approval
 from registry import errors
+from registry.approval import Effect, Policy, Verdict
 from registry.context import CallContext
 from registry.execution import invoke
 from registry.executors import base
@@ -39,6 +40,13 @@ pytestmark = [
 ]
 
 Run = Callable[..., Succeeded | Failed]
+
+
+def denying(tool: Tool, effect: Effect = Effect.DENY) -> Policy:
+    def policy(spec: ToolSpec) -> Verdict:
+        return Verdict(effect=effect if spec.tool_id == tool.pk else Effect.ALLOW)
+
+    return policy
 
 
 @pytest.fixture
@@ -109,13 +117,23 @@ except ToolCallError as error:
     told = [error.code, error.hint]
 told
 """
-    result = run(code, tool, denied=lambda tool_id: tool_id == tool.pk)
+    result = run(code, tool, policy=denying(tool))
     assert isinstance(result, Succeeded)
     assert result.output["result"][0] == "approval_denied"
     assert "approval policy" in result.output["result"][1]
     assert [(row.error_code, row.phase) for row in inside(result)] == [
         ("approval_denied", "approval")
     ]
+
+
+def test_who_approves_a_program_has_not_approved_what_it_calls(run: Run) -> None:
+    calculator = make_builtin()
+    code = 'await tool_call("calculator", expression="1")'
+    result = run(code, calculator, policy=denying(calculator, Effect.ASK), approved=True)
+
+    assert isinstance(result, Failed)
+    assert "A person has to approve calculator first." in result.error.message
+    assert not inside(result)
 
 
 def test_a_tool_whose_scope_is_not_granted_is_refused_inside_too(run: Run) -> None:

@@ -3,6 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
+from registry.approval import Effect, Verdict
 from registry.context import CallContext
 from registry.errors import ToolCrashed, ToolFailed, ToolInputRejected
 from registry.execution import LARGEST_OUTPUT, LARGEST_RECORD, invoke
@@ -15,6 +16,7 @@ from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
 from registry.results import Failed, Succeeded
 from registry.services import package_review, tool_publish
+from registry.specs import ToolSpec
 from tests.factories import make_builtin, make_package, make_tool
 
 pytestmark = pytest.mark.django_db
@@ -132,8 +134,12 @@ def test_a_caller_without_scope_limits_needs_no_scope(alice, scripted):
     assert isinstance(call(tool, {"text": "x"}, context(alice, scopes=None)), Succeeded)
 
 
+def denying(spec: ToolSpec) -> Verdict:
+    return Verdict(effect=Effect.DENY)
+
+
 def test_a_tool_that_the_agent_denies_is_refused(alice, scripted):
-    result = call(make_tool(), {"text": "x"}, context(alice, denied=lambda tool_id: True))
+    result = call(make_tool(), {"text": "x"}, context(alice, policy=denying))
 
     assert result.error.code == "approval_denied"
     assert result.error.as_dict()["extra"]["phase"] == "approval"
