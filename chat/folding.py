@@ -13,10 +13,12 @@ from chat.call_records import answer_taken, step_noted
 from chat.events import Event
 from chat.loop import readable
 from chat.models import Message, Turn
+from chat.models.input_request import InputKind
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.notes import NOTES, note_of, notes_of_step
 from chat.parts import UNDER_WAY, Ask, CallCard, Change, Ending, Found, Group, Note, Part, Words
+from chat.questions import ASK_USER
 from chat.requests_shown import ask_of_event, ask_of_row
 from config.lib.types import JsonObject, JsonValue
 
@@ -228,8 +230,12 @@ class TurnView:
             return []
         self._asks[ask.request] = ask
         ask.agent_name = self.agent
-        changes = self._add(ask)
         card = self._calls.get(ask.call_id)
+        if card and ask.kind == InputKind.QUESTION and card.name == ASK_USER:
+            # the question stands there itself: a card would say it twice
+            del self._calls[ask.call_id]
+            return [*self._dropped(card), *self._add(ask)]
+        changes = self._add(ask)
         if card and ask.answer is None and card.status == "running":
             card.status = "waiting"
             changes += self._redrawn(card)

@@ -27,7 +27,7 @@ SECRET = "canary-secret-9876"
 
 @pytest.fixture
 def asking(monkeypatch):
-    """Ask before every call of the calculator, as the agent's settings do; return what changes it."""
+    """Ask before every call of the calculator, as the settings do; return what changes it."""
     effects = {"calculator": Effect.ASK}
 
     def policy(spec):
