@@ -9,7 +9,7 @@ from chat.events import Event
 from chat.folding import TurnView
 from chat.parts import Ending, Found, Group, Words
 from chat.rendering import changes_html, markdown
-from chat.value_tree import value_tree
+from chat.value_tree import one_line, value_tree
 
 
 @pytest.mark.parametrize(
@@ -131,3 +131,37 @@ def test_tools_found_are_told_by_the_parts_that_count_and_lead_to_the_workbench(
     assert "text 1.00" in page and "coverage 0.16" in page
     assert "clause" not in page and "limitations" not in page
     assert 'href="/search/?message=a%20%26%20b"' in page
+
+
+def test_like_objects_become_a_table_with_the_tree_behind_it():
+    rows = [{"city": f"<{place}>", "degrees": place} for place in range(60)]
+    html = value_tree(rows)
+    assert '<th scope="col">city</th>' in html
+    assert html.count("<tr>") == 51
+    assert "… 10 more rows" in html
+    assert "Show as tree" in html
+    assert "<0>" not in html
+
+
+@pytest.mark.parametrize("value", [[{"a": 1}], [{"a": 1}, 2], [{"a": 1}, {}], [{}, {}]])
+def test_a_list_of_unlike_things_stays_a_tree(value):
+    assert "<table>" not in value_tree(value)
+
+
+def test_a_long_text_stands_there_shortened():
+    html = value_tree("word " * 200)
+    assert "show all 1,000 characters" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"expression": "17*23"}, "17*23"),
+        ({"a": 1, "b": [1, 2]}, "a: 1, b: 2 items"),
+        ([{"a": 1}], "1 item"),
+        (None, ""),
+        ("x" * 200, "x" * 89 + "…"),
+    ],
+)
+def test_a_value_in_a_line(value, line):
+    assert one_line(value) == line
