@@ -216,11 +216,10 @@ def test_an_approval_is_given_with_other_arguments(
     expect(page.locator(".turn-status .spinner")).to_have_count(0)
     shoot(page, "chat-approval")
 
+    conversation = page.url
     page.goto("/chat/")
-    expect(page.get_by_role("main").get_by_role("listitem").first).to_contain_text(
-        "Waiting for you"
-    )
-    page.go_back()
+    expect(page.locator("main .list > li").first).to_contain_text("Waiting for you")
+    page.goto(conversation)
     field = ask.get_by_label("Expression")
     expect(field).to_have_value("17 * 23")
     field.fill("")
