@@ -1,23 +1,21 @@
-"""A turn as the page shows it: parts, folded from the turn's events or from its messages.
+"""The pieces of a turn that the page shows; `chat.folding` puts them together."""
 
-A running turn is folded from its events, one at a time, so that the page and the live stream
-show the same; a turn that is over is folded from its messages, which are far fewer.
-"""
-
-from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
-from uuid import UUID
+from datetime import datetime
 
-from chat.events import Event
-from chat.loop import readable
-from chat.models import Message, Turn
-from chat.models.message import Role
-from chat.models.turn import OPEN, TurnStatus
+from django.utils import timezone
+
 from chat.pictures import Segment, budget_segments, score_segments
+from chat.value_tree import one_line
 from config.lib.types import JsonObject, JsonValue
 from registry.code_tool import RUN_CODE
-from registry.media import Media, media_in
+from registry.media import Media
+
+UNDER_WAY = frozenset({"drafting", "running", "waiting"})
+"""States of a call that is not over."""
+
+MOST_NAMED = 4
+"""Tools that the line over a group of calls names."""
 
 
 @dataclass
@@ -96,7 +94,11 @@ class Found(Part):
 @dataclass
 class CallCard(Part):
     """A tool call; `steps` is `[{number, message, status}]` of a sequence's run, or the calls that
-    a program makes, as it goes. `invocation` is the one whose page tells all of them."""
+    a program makes, as it goes. `invocation` is the one whose page tells all of them.
+
+    `status`: `drafting` while the model still writes the arguments, `running`, `waiting` for a
+    person, `succeeded`, `failed` or `stopped`. `drafted` is how many characters are written.
+    """
 
     template: str = "chat/_call.html"
     name: str = ""
@@ -105,6 +107,8 @@ class CallCard(Part):
     output: JsonValue = None
     error: JsonObject | None = None
     duration_ms: int | None = None
+    started_at: datetime | None = None
+    drafted: int = 0
     run_id: str = ""
     steps: list[JsonObject] = field(default_factory=list)
     logs: list[JsonObject] = field(default_factory=list)
@@ -121,6 +125,113 @@ class CallCard(Part):
         given = self.arguments.get("code") if isinstance(self.arguments, dict) else None
         return given if self.name == RUN_CODE and isinstance(given, str) else ""
 
+    @property
+    def printed(self) -> str:
+        """Return what the program of the call printed."""
+        told = self.output.get("printed") if self.code and isinstance(self.output, dict) else None
+        return told if isinstance(told, str) else ""
+
+    @property
+    def given(self) -> str:
+        """Return the arguments in one line."""
+        return one_line(self.code or self.arguments)
+
+    @property
+    def gave(self) -> str:
+        """Return the result in one line, or what went wrong."""
+        if self.error:
+            return one_line(self.error.get("message", ""))
+        return one_line(self.output) if self.status == "succeeded" else ""
+
+    @property
+    def elapsed_ms(self) -> int:
+        """Return for how long it has run by now; a browser counts on from there."""
+        if self.started_at is None:
+            return 0
+        return max(0, round((timezone.now() - self.started_at).total_seconds() * 1000))
+
+
+@dataclass
+class Group(Part):
+    """Calls that came one after another; `folded` once something followed them."""
+
+    template: str = "chat/_group.html"
+    cards: list[CallCard] = field(default_factory=list)
+    folded: bool = False
+
+    @property
+    def busy(self) -> bool:
+        """Tell whether one of the calls is under way."""
+        return any(card.status in UNDER_WAY for card in self.cards)
+
+    @property
+    def is_open(self) -> bool:
+        """Tell whether the calls are shown before anybody asks for them."""
+        return self.busy or not self.folded or len(self.cards) == 1
+
+    @property
+    def names(self) -> str:
+        """Return the tools that were called, each once: `calculator, dice and 2 more`."""
+        names = list(dict.fromkeys(card.name for card in self.cards))
+        more = len(names) - MOST_NAMED
+        return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def failures(self) -> str:
+        """Return the tools whose calls failed."""
+        return ", ".join(dict.fromkeys(c.name for c in self.cards if c.status == "failed"))
+
+    @property
+    def duration_ms(self) -> int:
+        """Return how long the calls took, all together."""
+        return sum(card.duration_ms or 0 for card in self.cards)
+
+
+@dataclass
+class Ask(Part):
+    """Something that the turn asks of the person: an approval, a credential or an answer.
+
+    `asked`: `{arguments, reason, schema}`, `{names}` or `{question, options}`. `answer` is
+    `{decision, ...}` once it is decided, never with a secret; `answered_at` where it is known.
+    `agent_name` is the agent's where it is the person's own: a credential may be kept for it.
+    """
+
+    template: str = "chat/_ask.html"
+    request: str = ""
+    kind: str = ""
+    call_id: str = ""
+    tool: str = ""
+    title: str = ""
+    asked: JsonObject = field(default_factory=dict)
+    answer: JsonObject | None = None
+    answered_at: datetime | None = None
+    agent_name: str = ""
+    open: bool = True
+
+    @property
+    def words(self) -> str:
+        """Return what was decided, as one says it to the person who did."""
+        decision = (self.answer or {}).get("decision", "")
+        changed = " with other arguments" if (self.answer or {}).get("changed") else ""
+        told = {
+            ("approval", "approve"): f"You approved {self.tool}{changed}",
+            ("approval", "deny"): f"You denied {self.tool}",
+            ("credential", "set"): f"You set {', '.join(self.asked.get('names') or [])}",
+            ("credential", "skip"): f"You went on without what {self.tool} needs",
+            ("question", "answer"): "You answered",
+            ("question", "skip"): "You left the question open",
+            (self.kind, "stopped"): "The turn was stopped before anybody answered",
+        }
+        return told.get((self.kind, decision), "This was decided")
+
+
+@dataclass
+class Note(Part):
+    """A quiet line on what happened behind the answer."""
+
+    template: str = "chat/_note.html"
+    text: str = ""
+
 
 @dataclass
 class Ending(Part):
@@ -129,186 +240,19 @@ class Ending(Part):
     template: str = "chat/_ending.html"
     status: str = ""
     error: JsonObject | None = None
+    turn_id: str = ""
 
 
 @dataclass(frozen=True)
 class Change:
-    """A part that is new or that now looks different."""
+    """A part that is new, that looks different, or that is gone.
+
+    `into` is the id of the element at whose end a new part is put; `progress`: only how far a
+    call is has changed, and what a reader has opened in its card stays as it is.
+    """
 
     part: Part
     new: bool
-
-
-class TurnView:
-    """The parts of one turn, in order; `number` is the last event that is in them.
-
-    `may_label` tells that the person may say what the search should have found.
-    """
-
-    def __init__(self, turn_id: UUID, *, may_label: bool = False) -> None:
-        self.turn_id = turn_id
-        self.may_label = may_label
-        self.parts: list[Part] = []
-        self.number = 0
-        self.over = False
-        self._calls: dict[str, CallCard] = {}
-
-    def apply(self, event: Event) -> list[Change]:
-        """Take one event in; return the parts to show anew."""
-        self.number = event.number
-        data = event.data
-        match event.name:
-            case "text.delta":
-                return self._said(data["text"])
-            case "tools.found":
-                return self._found(data)
-            case "tool.call":
-                return [*self._quiet(), self._call(data["id"], data["name"], data["arguments"])]
-            case "tool.progress":
-                return self._progressed(data)
-            case "tool.result":
-                return self._answered(data["id"], data)
-            case "turn.failed":
-                return self._ended("failed", data["error"])
-            case "turn.completed":
-                return self._ended(data.get("status", TurnStatus.COMPLETED), None)
-        return []
-
-    def replay(self, messages: Iterable[Message]) -> None:
-        """Take in the saved messages of a turn that is over."""
-        for message in messages:
-            if message.role == Role.ASSISTANT:
-                if message.content:
-                    self._said(message.content)
-                for call in message.tool_calls:
-                    self._quiet()
-                    self._call(call["id"], call["name"], readable(call["arguments"]))
-            elif message.role == Role.TOOL and message.result:
-                self._answered(message.tool_call_id, message.result)
-
-    def end(self, turn: Turn) -> None:
-        """Take in how the turn ended."""
-        self._ended(turn.status, turn.error)
-
-    def show_found(self, found: JsonObject) -> None:
-        """Take in what the search for the user's message found."""
-        self._found(found)
-
-    def _add(self, part: Part) -> Change:
-        part.id = f"turn-{self.turn_id}-{len(self.parts) + 1}"
-        self.parts.append(part)
-        return Change(part, new=True)
-
-    def _said(self, text: str) -> list[Change]:
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, Words) and last.busy:
-            last.text += text
-            return [Change(last, new=False)]
-        return [self._add(Words(text=text, busy=True))]
-
-    def _quiet(self) -> list[Change]:
-        """Mark what is being said as said."""
-        last = self.parts[-1] if self.parts else None
-        if isinstance(last, Words) and last.busy:
-            last.busy = False
-            return [Change(last, new=False)]
-        return []
-
-    def _found(self, found: JsonObject) -> list[Change]:
-        card = self._calls.get(found.get("id", ""))
-        if card is None:
-            missed = self.may_label and found.get("took_ms")  # nothing found where it looked
-            telling = found.get("tools") or found.get("error") or found.get("visible") or missed
-            turn_id = str(self.turn_id) if self.may_label else ""
-            return [self._add(Found(found=found, turn_id=turn_id))] if telling else []
-        card.found = Found(id=f"{card.id}-found", found=found)
-        return [Change(card, new=False)]
-
-    def _call(self, call_id: str, name: str, arguments: JsonValue) -> Change:
-        self._calls[call_id] = card = CallCard(
-            name=name, arguments=arguments, turn_id=str(self.turn_id)
-        )
-        return self._add(card)
-
-    def _progressed(self, note: JsonObject) -> list[Change]:
-        card = self._calls.get(note["id"])
-        if card is None:
-            return []
-        _step_noted(card, note)
-        return [Change(card, new=False)]
-
-    def _answered(self, call_id: str, record: JsonObject) -> list[Change]:
-        card = self._calls.get(call_id)
-        if card is None:
-            return []
-        details = record.get("details") or {}
-        card.status = record["status"]
-        card.output = record.get("output")
-        card.error = record.get("error")
-        card.duration_ms = record.get("duration_ms")
-        card.run_id = details.get("run_id", card.run_id)
-        card.logs = details.get("logs") or []
-        card.artifact = details.get("artifact")
-        card.saved = details.get("artifacts") or []
-        card.invocation = details.get("invocation", "")
-        card.media = media_in({"content": record.get("media")})
-        if found := details.get("found"):
-            card.found = Found(id=f"{card.id}-found", found=found)
-        if log := details.get("log"):
-            card.steps = [_step_logged(entry) for entry in log]
-        elif called := details.get("calls"):
-            card.steps = [dict(entry) for entry in called]
-        elif not card.steps:
-            for note in record.get("progress", []):
-                _step_noted(card, note)
-        return [Change(card, new=False)]
-
-    def _ended(self, status: str, error: JsonObject | None) -> list[Change]:
-        self.over = True
-        changes = self._quiet()
-        for card in self._calls.values():
-            if card.status == "running":
-                card.status = "stopped"
-                changes.append(Change(card, new=False))
-        if status in {TurnStatus.FAILED, TurnStatus.STOPPED}:
-            changes.append(self._add(Ending(status=status, error=error)))
-        return changes
-
-
-def may_label(turn: Turn) -> bool:
-    """Tell whether the person who sees the turn may say what its search should have found."""
-    return turn.conversation.agent.owner_id == turn.conversation.user_id
-
-
-def view_of(turn: Turn, events: Iterable[Event] = ()) -> TurnView:
-    """Return the view of a turn: while it runs by its events, once it is over by its rows."""
-    view = TurnView(turn.pk, may_label=may_label(turn))
-    if turn.status in OPEN:
-        for event in events:
-            view.apply(event)
-        return view
-    if turn.found:
-        view.show_found(turn.found)
-    view.replay(turn.messages.all())
-    view.end(turn)
-    return view
-
-
-def _step_noted(card: CallCard, note: JsonObject) -> None:
-    """Add a progress note to a card; a later note of the same step replaces the earlier one."""
-    card.run_id = note.get("run") or card.run_id
-    message, number = note.get("message", ""), note.get("step")
-    step: dict[str, Any] = {"number": number, "message": message, "status": note.get("status", "")}
-    for place, earlier in enumerate(card.steps):
-        if number is not None and earlier["number"] == number:
-            card.steps[place] = step
-            return
-    card.steps.append(step)
-
-
-def _step_logged(entry: JsonObject) -> JsonObject:
-    return {
-        "number": entry.get("stepNumber"),
-        "message": entry.get("message") or entry.get("tool"),
-        "status": entry.get("status", ""),
-    }
+    into: str = ""
+    progress: bool = False
+    gone: bool = False

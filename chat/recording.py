@@ -2,6 +2,8 @@
 
 from uuid import UUID
 
+from django.utils import timezone
+
 from chat.calls import CallEnded, CallPaused, CallProgressed
 from chat.event_log import EventLog
 from chat.llm import (
@@ -69,7 +71,12 @@ class Recorder:
             case CallStarted(call):
                 masker = await in_thread(self._secrecy.look)
                 arguments = masker.value(storable(readable(call.arguments)))
-                data = {"id": call.id, "name": call.name, "arguments": arguments}
+                data = {
+                    "id": call.id,
+                    "name": call.name,
+                    "arguments": arguments,
+                    "started_at": timezone.now().isoformat(),
+                }
                 await self._log.append("tool.call", data)
             case CallProgressed(call, note):
                 await self._progressed(call, self._secrecy.masker.value(storable(note)))

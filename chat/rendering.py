@@ -8,15 +8,18 @@ from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
 from markdown_it import MarkdownIt
 
+from chat.answer_forms import fields_of, keeping_choices
 from chat.artifacts import artifacts_of
 from chat.events import events_after
+from chat.folding import TurnView, view_of
+from chat.forms import CONVERSATION
 from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
-from chat.parts import CallCard, Change, Part, TurnView, Words, view_of
+from chat.parts import Ask, CallCard, Change, Group, Part, Words
 from chat.queueing import queue_of
-from chat.selectors import Branches, branches_of, following_of
-from chat.value_tree import value_tree
+from chat.selectors import Branches, branches_of, following_of, has_promotable
+from chat.value_tree import copied, value_tree
 
 _BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
 _TAGS = frozenset(f"{_BLOCKS} a b code del em i s strong".split())
@@ -34,8 +37,12 @@ class ShownTurn:
     html: SafeString
     number: int
     is_open: bool
+    waiting_for: tuple[Ask, ...] = ()
+    """What the person is asked, while the turn waits for them."""
     branches: Branches | None = None
     """Which of several answers it is, where there are several."""
+    promotable: bool = False
+    """Whether its calls can become a sequence."""
 
 
 @cache
@@ -57,12 +64,24 @@ def markdown(text: str) -> SafeString:
 
 def part_html(part: Part) -> SafeString:
     """Return the HTML of one part."""
-    return render_to_string(part.template, {"part": part, **_shown(part)})
+    return render_to_string(part.template, {"part": part, **shown_with(part)})
 
 
 def changes_html(view: TurnView, changes: list[Change]) -> str:
-    """Return the out-of-band fragments that bring a page up to date."""
-    return "".join(_change_html(view, change) for change in changes)
+    """Return the out-of-band fragments that bring a page up to date; each part once, as it is."""
+    return "".join(_change_html(view, change) for change in _told_once(changes))
+
+
+def status_html(view: TurnView) -> str:
+    """Return the line below an open turn: the agent is at work, or it waits for the person."""
+    context = {
+        "turn_id": view.turn_id,
+        "is_open": not view.over,
+        "waiting_for": view.waiting_for,
+        "oob": True,
+    }
+    names = ("chat/_turn_status.html", "chat/_composer_waiting.html")
+    return "".join(render_to_string(name, context) for name in names)
 
 
 def ended_html(turn: Turn) -> str:
@@ -70,13 +89,16 @@ def ended_html(turn: Turn) -> str:
 
     Where a message waited that was sent by now, its turn is among them, and follows itself live.
     """
+    turn.refresh_from_db(fields=["status", "usage", "cost", "finished_at"])
     conversation = turn.conversation
     following = following_of(turn)
     context = {
         "turn": turn,
+        "turn_id": turn.pk,
         "branches": branches_of([turn])[turn.pk],
         "conversation": conversation,
         "following": shown_turn(following) if following else None,
+        "promotable": has_promotable(turn),
         "running": following,
         "queued": queue_of(conversation),
         "artifacts": artifacts_of(conversation),
@@ -96,25 +118,70 @@ def shown_turn(turn: Turn) -> ShownTurn:
         html=SafeString("".join(part_html(part) for part in view.parts)),
         number=view.number,
         is_open=is_open and not view.over,
+        waiting_for=tuple(view.waiting_for),
+        promotable=has_promotable(turn),
     )
+
+
+def shown_with(part: Part) -> dict[str, object]:
+    """Return what a part's template needs beside the part."""
+    match part:
+        case Words():
+            return {"html": markdown(part.text)}
+        case Group():
+            return {"cards": SafeString("".join(part_html(card) for card in part.cards))}
+        case CallCard():
+            return _call_shown(part)
+        case Ask() if part.answer is None and part.open:
+            return ask_shown(part)
+    return {}
+
+
+def ask_shown(ask: Ask) -> dict[str, object]:
+    """Return what the form of a request needs before anything is typed."""
+    return {
+        "fields": fields_of(ask) if ask.kind == "approval" else [],
+        "choices": keeping_choices(ask.agent_name),
+        "typed": {"keep": CONVERSATION},
+    }
+
+
+def _call_shown(card: CallCard) -> dict[str, object]:
+    succeeded = card.status == "succeeded"
+    output = card.output
+    if succeeded and card.code and isinstance(output, dict) and "result" in output:
+        output = output["result"]  # what it printed and called stands by itself
+    return {
+        "arguments": value_tree(card.arguments),
+        "arguments_text": copied(card.arguments),
+        "output": value_tree(output) if succeeded else "",
+        "output_text": copied(output) if succeeded else "",
+    }
+
+
+def _told_once(changes: list[Change]) -> list[Change]:
+    """Return the changes without those that a later or larger one of the same part tells too."""
+    kept: dict[str, Change] = {}
+    for change in changes:
+        earlier = kept.get(change.part.id)
+        if earlier is None or (not earlier.new and (change.gone or earlier.progress)):
+            kept[change.part.id] = change
+    return list(kept.values())
 
 
 def _change_html(view: TurnView, change: Change) -> str:
     part = change.part
     if change.new:
-        context = {"turn_id": view.turn_id, "html": part_html(part)}
-        return render_to_string("chat/_new_part.html", context)
+        into = change.into or f"turn-{view.turn_id}-parts"
+        return render_to_string("chat/_new_part.html", {"into": into, "html": part_html(part)})
+    if change.gone:
+        return render_to_string("chat/_gone.html", {"part": part})
+    context = {"part": part, "oob": True}
+    if isinstance(part, Group):
+        return render_to_string("chat/_group_head.html", context)
+    if isinstance(part, CallCard) and change.progress:
+        return render_to_string("chat/_call_progress.html", context)
     # a card that is open under a reader's eyes keeps its frame; only what is in it is swapped
     in_place = isinstance(part, CallCard) and part.status != "failed"
     template = "chat/_call_update.html" if in_place else part.template
-    return render_to_string(template, {"part": part, "oob": True, **_shown(part)})
-
-
-def _shown(part: Part) -> dict[str, object]:
-    """Return what a part's template needs beside the part."""
-    if isinstance(part, Words):
-        return {"html": markdown(part.text)}
-    if isinstance(part, CallCard):
-        shown = value_tree(part.output) if part.status == "succeeded" else ""
-        return {"arguments": value_tree(part.arguments), "output": shown}
-    return {}
+    return render_to_string(template, {**context, **shown_with(part)})

@@ -3,15 +3,15 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import connection
-from django.db.models import Prefetch, Q, QuerySet
+from django.db.models import Exists, OuterRef, Prefetch, Q, QuerySet
 
-from chat.models import Artifact, Conversation, Message, Turn
-from chat.models.turn import OPEN
+from chat.models import Artifact, Conversation, InputRequest, Message, ModelStep, Turn
+from chat.models.turn import OPEN, TurnStatus
 from config.lib.errors import NotFound
 
 META_TOOLS = frozenset({"search_tools", "ask_user"})
@@ -79,6 +79,12 @@ def conversations_of(user: User) -> QuerySet[Conversation]:
     )
 
 
+def conversations_with_state(user: User) -> QuerySet[Conversation]:
+    """Return a person's conversations, with whether each one waits for them (`is_waiting`)."""
+    waiting = Turn.objects.filter(conversation=OuterRef("pk"), status=TurnStatus.WAITING)
+    return conversations_of(user).annotate(is_waiting=Exists(waiting))
+
+
 def conversation_of(user: User, conversation_id: UUID) -> Conversation:
     """Return one of a person's conversations, or raise NotFound."""
     conversation = conversations_of(user).filter(pk=conversation_id).first()
@@ -95,11 +101,20 @@ def turns_of(conversation: Conversation, *, before: int | None = None) -> list[T
     They are those of the branch that is shown.
     """
     turns = path_to(conversation.head_id, before=before, most=TURNS_SHOWN)
-    messages = Prefetch("messages", Message.objects.order_by("position"))
-    latest = list(turns.prefetch_related(messages).order_by("number"))
+    latest = list(turns.prefetch_related(*_shown_with()).order_by("number"))
     for turn in latest:
         turn.conversation = conversation
     return latest
+
+
+def _shown_with() -> tuple["Prefetch[Any]", ...]:
+    """Return the rows from which a turn is shown."""
+    told = ModelStep.objects.exclude(attempts=[], compaction=None)
+    return (
+        Prefetch("messages", Message.objects.order_by("position")),
+        Prefetch("input_requests", InputRequest.objects.order_by("created_at", "pk")),
+        Prefetch("steps", told.only("turn", "number", "attempts", "compaction").order_by("number")),
+    )
 
 
 def path_to(
@@ -185,7 +200,7 @@ def turn_of(user: User, conversation_id: UUID, turn_id: UUID) -> Turn:
     turn = (
         Turn.objects.filter(pk=turn_id, conversation_id=conversation_id, conversation__user=user)
         .select_related("conversation__agent")
-        .prefetch_related(Prefetch("messages", Message.objects.order_by("position")))
+        .prefetch_related(*_shown_with())
         .first()
     )
     if turn is None:

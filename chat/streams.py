@@ -8,15 +8,18 @@ from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
 from chat.events import Event, events_after
+from chat.folding import TurnView, view_for
 from chat.following import follow
 from chat.models import Turn
-from chat.parts import TurnView, may_label
-from chat.rendering import changes_html, ended_html
+from chat.rendering import changes_html, ended_html, status_html
 from chat.threads import give_up_request_thread, in_thread
 from chat.turns import STALE_AFTER, turns_close_stale
 from config.lib.numbers import whole_number
 
 KEEPALIVE = ": alive\n\n"
+
+ASKING = frozenset({"input.required", "input.answered", "turn.waiting", "turn.resumed"})
+"""Events after which a turn waits for the person, or no longer does."""
 
 
 async def json_stream(
@@ -44,10 +47,16 @@ async def html_stream(turn: Turn, *, after: int = 0) -> AsyncGenerator[str]:
             async for event in events:
                 if event is None:
                     yield KEEPALIVE
-                elif html := changes_html(view, view.apply(event)):
+                elif html := _told(view, event):
                     yield sse(html, "turn", event.number)
     yield sse(await in_thread(ended_html, turn), "turn", view.number)
     yield sse("over", "end", view.number)
+
+
+def _told(view: TurnView, event: Event) -> str:
+    """Take an event into a view; return what it changes on the page."""
+    html = changes_html(view, view.apply(event))
+    return html + status_html(view) if event.name in ASKING else html
 
 
 async def wait_for_end(turn: Turn, *, after: int = 0, until_waiting: bool = False) -> None:
@@ -78,7 +87,7 @@ async def _followed(
 
 def _view_until(turn: Turn, number: int) -> TurnView:
     """Return the view that a page has which saw the events up to `number`."""
-    view = TurnView(turn.pk, may_label=may_label(turn))
+    view = view_for(turn)
     for event in events_after(turn.pk, 0):
         if event.number <= number:
             view.apply(event)

@@ -1,17 +1,19 @@
 """What every request passes through."""
 
 from collections.abc import Callable
+from http import HTTPStatus
 from uuid import uuid4
 
+from django.conf import settings
 from django.contrib.messages import get_messages
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
+from django.shortcuts import render, resolve_url
 from django.template.loader import render_to_string
 from django.utils.cache import patch_vary_headers
 from django.utils.functional import LazyObject, empty
 
 from config.lib.changes import Actor, changing, nobody
-from config.lib.errors import DomainError
+from config.lib.errors import DomainError, SessionEnded
 from config.lib.htmx import wants_fragment
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -64,12 +66,23 @@ class HtmxMiddleware:
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
+        if self._leads_to_the_sign_in(request, response):
+            # htmx would follow it, and put the sign-in page where a fragment belongs
+            error = SessionEnded()
+            response = JsonResponse(error.as_dict(), status=error.status, headers=error.headers)
         patch_vary_headers(response, ("HX-Request",))
         if self._can_carry_messages(request, response) and get_messages(request):
             response.write(
                 render_to_string("components/messages.html", {"oob": True}, request=request)
             )
         return response
+
+    @staticmethod
+    def _leads_to_the_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
+        if not wants_fragment(request) or response.status_code != HTTPStatus.FOUND:
+            return False
+        path = response.get("Location", "").partition("?")[0]
+        return path == resolve_url(settings.LOGIN_URL) and path != request.path_info
 
     @staticmethod
     def _can_carry_messages(request: HttpRequest, response: HttpResponse) -> bool:

@@ -59,8 +59,8 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
     conversation = serializers.UUIDField(source="conversation_id", read_only=True)
     messages = MessageSerializer(many=True, read_only=True)
     answer = serializers.SerializerMethodField()
-    requests = serializers.SerializerMethodField()
     branches = serializers.SerializerMethodField()
+    requests = serializers.SerializerMethodField()
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     finishedAt = serializers.DateTimeField(source="finished_at", read_only=True, allow_null=True)
 
@@ -88,17 +88,17 @@ class TurnSerializer(serializers.ModelSerializer[Turn]):
         said = [m.content for m in turn.messages.all() if m.role == Role.ASSISTANT]
         return said[-1] if said else ""
 
-    @extend_schema_field(InputRequestSerializer(many=True))
-    def get_requests(self, turn: Turn) -> list[Any]:
-        """Return what a waiting turn asks of the person; of any other turn nothing."""
-        rows = open_requests(turn.pk) if turn.status == TurnStatus.WAITING else []
-        return list(InputRequestSerializer(rows, many=True).data)
-
     @extend_schema_field(BranchesSerializer)
     def get_branches(self, turn: Turn) -> JsonObject:
         """Return where it stands among the branches; of many turns they are read at once."""
         found = self.context.get("branches") or branches_of([turn])
         return dict(BranchesSerializer(found[turn.pk]).data)
+
+    @extend_schema_field(InputRequestSerializer(many=True))
+    def get_requests(self, turn: Turn) -> list[Any]:
+        """Return what a waiting turn asks of the person; of any other turn nothing."""
+        rows = open_requests(turn.pk) if turn.status == TurnStatus.WAITING else []
+        return list(InputRequestSerializer(rows, many=True).data)
 
 
 class ConversationDetailSerializer(ConversationSerializer):

@@ -86,6 +86,6 @@ def _list_page(
     error: DomainError | None = None,
     status: int = 200,
 ) -> HttpResponse:
-    pages = CappedPaginator(selectors.conversations_of(request.user), PAGE_SIZE)
+    pages = CappedPaginator(selectors.conversations_with_state(request.user), PAGE_SIZE)
     context = {"form": form, "error": error, "page": pages.get_page(request.GET.get("page"))}
     return render(request, "chat/conversation_list.html", context, status=status)

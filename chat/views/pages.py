@@ -48,11 +48,12 @@ def conversation_page(
     model = conversation.agent.model or settings.OUTFITTER_MODEL
     context = {
         "conversation": conversation,
-        "conversations": selectors.conversations_of(request.user)[:SHOWN_BESIDE],
+        "conversations": selectors.conversations_with_state(request.user)[:SHOWN_BESIDE],
         "turns": turns,
         "earlier": earlier_than(turns),
         "running": next((shown.turn for shown in turns if shown.is_open), None),
         "queued": queue_of(conversation),
+        "waiting_for": next((shown.waiting_for for shown in turns if shown.is_open), ()),
         "model": model,
         "is_demo": is_demo(model),
         "variables": variables_of(conversation),

@@ -64,3 +64,16 @@ class Conflict(DomainError):
 
     code = "conflict"
     status = HTTPStatus.CONFLICT
+
+
+class SessionEnded(DomainError):
+    """Your session has ended."""
+
+    code = "session_ended"
+    status = HTTPStatus.UNAUTHORIZED
+    default_hint = "Sign in again and repeat what you did; nothing of it was carried out."
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the header by which a page knows it from any other refusal."""
+        return {"HX-Session-Ended": "true"}

@@ -27,25 +27,3 @@ document.addEventListener("htmx:afterRequest", (event) => {
   box.style.height = "";
   box.focus();
 });
-
-// Follow a growing answer only while the reader is at its end.
-const NEAR_END_PX = 160;
-let following = true;
-
-addEventListener(
-  "scroll",
-  () => {
-    const page = document.documentElement;
-    following = page.scrollHeight - page.clientHeight - page.scrollTop < NEAR_END_PX;
-  },
-  { passive: true },
-);
-
-const follow = () => {
-  if (following && document.querySelector("[data-follow]")) {
-    scrollTo({ top: document.documentElement.scrollHeight });
-  }
-};
-
-document.addEventListener("htmx:afterSettle", follow);
-document.addEventListener("htmx:sseMessage", follow);

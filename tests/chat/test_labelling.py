@@ -5,9 +5,10 @@ from django.urls import reverse
 
 from agents.models import SearchCase
 from agents.services import credential_set
+from chat.folding import TurnView, view_of
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
-from chat.parts import Found, TurnView, view_of
+from chat.parts import Found
 from tests import factories
 from tests.factories import make_turn
 

@@ -6,9 +6,10 @@ import pytest
 from django.template.loader import render_to_string
 
 from chat.events import Event
-from chat.parts import CallCard, Ending, Found, TurnView, Words
+from chat.folding import TurnView
+from chat.parts import Ending, Found, Group, Words
 from chat.rendering import changes_html, markdown
-from chat.value_tree import value_tree
+from chat.value_tree import one_line, value_tree
 
 
 @pytest.mark.parametrize(
@@ -69,9 +70,10 @@ def test_events_fold_into_parts_in_order():
         ("text.delta", {"text": "Two."}),
         ("turn.completed", {"status": "completed", "usage": {}}),
     )
-    found, first, card, last = view.parts
+    found, first, group, last = view.parts
     assert isinstance(found, Found)
-    assert isinstance(card, CallCard)
+    assert isinstance(group, Group)
+    [card] = group.cards
     assert isinstance(first, Words)
     assert isinstance(last, Words)
     assert (first.text, first.busy, last.text, last.busy) == ("Let me.", False, "Two.", False)
@@ -86,8 +88,9 @@ def test_a_stop_shows_what_was_left_running():
         ("tool.call", {"id": "1", "name": "a", "arguments": "{"}),
         ("turn.completed", {"status": "stopped", "usage": {}}),
     )
-    card, ending = view.parts
-    assert isinstance(card, CallCard)
+    group, ending = view.parts
+    assert isinstance(group, Group)
+    [card] = group.cards
     assert isinstance(ending, Ending)
     assert card.status == "stopped"
     assert card.arguments == "{", "arguments that are no JSON are shown as they came"
@@ -98,7 +101,7 @@ def test_a_card_under_a_readers_eyes_keeps_its_frame():
     result = {"id": "1", "status": "succeeded", "output": 2, "duration_ms": 3}
     html = changes_html(view, view.apply(Event(2, "tool.result", result)))
     assert '<details class="tool-card' not in html
-    assert f'id="{view.parts[0].id}-state" hx-swap-oob="true"' in html
+    assert f'id="{view.parts[0].cards[0].id}-state" hx-swap-oob="true"' in html
 
 
 def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
@@ -107,7 +110,7 @@ def test_the_head_of_a_running_call_tells_the_last_of_its_progress():
     html = changes_html(
         view, view.apply(Event(3, "tool.progress", {"id": "1", "message": "2 of 6"}))
     )
-    head, _, _ = html.partition("-body")
+    head, _, _ = html.partition("-steps")
     assert "2 of 6" in head
     assert "1 of 6" not in head
 
@@ -128,3 +131,37 @@ def test_tools_found_are_told_by_the_parts_that_count_and_lead_to_the_workbench(
     assert "text 1.00" in page and "coverage 0.16" in page
     assert "clause" not in page and "limitations" not in page
     assert 'href="/search/?message=a%20%26%20b"' in page
+
+
+def test_like_objects_become_a_table_with_the_tree_behind_it():
+    rows = [{"city": f"<{place}>", "degrees": place} for place in range(60)]
+    html = value_tree(rows)
+    assert '<th scope="col">city</th>' in html
+    assert html.count("<tr>") == 51
+    assert "… 10 more rows" in html
+    assert "Show as tree" in html
+    assert "<0>" not in html
+
+
+@pytest.mark.parametrize("value", [[{"a": 1}], [{"a": 1}, 2], [{"a": 1}, {}], [{}, {}]])
+def test_a_list_of_unlike_things_stays_a_tree(value):
+    assert "<table>" not in value_tree(value)
+
+
+def test_a_long_text_stands_there_shortened():
+    html = value_tree("word " * 200)
+    assert "show all 1,000 characters" in html
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        ({"expression": "17*23"}, "17*23"),
+        ({"a": 1, "b": [1, 2]}, "a: 1, b: 2 items"),
+        ([{"a": 1}], "1 item"),
+        (None, ""),
+        ("x" * 200, "x" * 89 + "…"),
+    ],
+)
+def test_a_value_in_a_line(value, line):
+    assert one_line(value) == line
