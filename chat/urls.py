@@ -6,7 +6,10 @@ from chat.views import (
     continuing,
     conversations,
     labelling,
+    promoting,
+    queue,
     requests,
+    steps,
     turns,
     variables,
 )
