@@ -1,5 +1,6 @@
 """Go on with a turn that failed or was stopped."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from django.db import transaction
@@ -12,17 +13,19 @@ from chat.event_writer import announce
 from chat.events import Event, event_append
 from chat.llm import ToolCallReady
 from chat.models import Conversation, InputRequest, Message, Turn
+from chat.models.input_request import STOPPED
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
+from chat.replaying import is_paused
 from chat.resuming import CONTINUED, RESUMED, open_calls, recorded_of
 from chat.turns import turn_start, turns_close_stale
-from chat.waiting import STOPPED
 
 
 def turn_continue(turn: Turn) -> Turn:
     """Take a turn up where it broke off: what was said is kept, and its limits count anew.
 
-    Calls that were left open are answered with the fact that they were. Raises TurnOpen while
+    Calls that were left open are answered with the fact that they were; a program that had waited
+    for a person is run again, and makes no call twice. Raises TurnOpen while
     another turn is open, TurnNotContinuable for any but the last turn and for one that came to its
     answer, and NotFound where the agent may not be talked to any more.
     """
@@ -39,8 +42,9 @@ def turn_continue(turn: Turn) -> Turn:
         if turn.status == TurnStatus.COMPLETED:
             raise TurnNotContinuable("The agent came to its answer.")
         rows = list(turn.messages.order_by("position"))
-        told = [_left_open(turn, position, call) for position, call in open_calls(rows)]
-        position = recorded_of(turn, rows).position
+        left = [each for each in open_calls(rows) if not is_paused(turn.pk, each[1].id)]
+        told = [_left_open(turn, position, call) for position, call in left]
+        position = _taken_up_at(turn, rows, is_whole=len(left) == len(open_calls(rows)))
         told.append(event_append(turn.pk, RESUMED, {"cause": CONTINUED, "position": position}))
         Turn.objects.filter(pk=turn.pk).update(
             status=TurnStatus.QUEUED,
@@ -53,6 +57,13 @@ def turn_continue(turn: Turn) -> Turn:
         transaction.on_commit(partial(turn_start, turn.pk))
     turn.refresh_from_db()
     return turn
+
+
+def _taken_up_at(turn: Turn, rows: Sequence[Message], *, is_whole: bool) -> int:
+    """Return the position from which the turn goes on: that of its last message where a program
+    of that message is run again from what is kept of it."""
+    recorded = recorded_of(turn, rows)
+    return recorded.position if is_whole else recorded.first_answer - 1
 
 
 def _left_open(turn: Turn, position: int, call: ToolCallReady) -> Event:

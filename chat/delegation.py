@@ -5,7 +5,8 @@ from uuid import UUID
 
 from agents.models import Agent
 from agents.selectors import agents_visible_to
-from chat.models import Conversation, Message, Turn, TurnEvent
+from chat.models import Conversation, InputRequest, Message, Turn, TurnEvent
+from chat.models.input_request import InputKind
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.services import message_send, turn_stop
@@ -13,6 +14,7 @@ from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import AgentWaits, CallCancelled, PermissionRefused, ToolFailed, ToolTimeout
 from registry.executors.base import Output, give_back_connection
+from registry.replay import inner_call_id
 from registry.specs import ToolSpec
 
 MAX_DEPTH = 3
@@ -44,9 +46,22 @@ def _asked_before(context: CallContext) -> Turn | None:
     """Return the turn that this very call began earlier."""
     if context.turn_id is None or not context.call_id:
         return None
-    return Turn.objects.filter(
+    turns = Turn.objects.filter(
         conversation__asked_in=context.turn_id, conversation__asked_call=context.call_id
-    ).last()
+    )
+    turn = turns.order_by("number").first()  # what the person said there later is not the answer
+    if turn is None and _has_waited(context.turn_id, context.call_id):
+        raise CallCancelled("The conversation in which the agent was asked was deleted.")
+    return turn
+
+
+def _has_waited(turn_id: UUID, call_id: str) -> bool:
+    """Tell whether the call waited for the agent before, itself or as a call of a program."""
+    waits = InputRequest.objects.filter(turn_id=turn_id, kind=InputKind.AGENT)
+    return any(
+        call_id == (inner_call_id(call, inner) if inner else call)
+        for call, inner in waits.values_list("call_id", "inner_call")
+    )
 
 
 def _ask(spec: ToolSpec, message: str, context: CallContext) -> Turn:

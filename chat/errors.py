@@ -214,6 +214,13 @@ class ModelRefusedRequest(ModelError):
     default_hint = "Choose another model for the agent, or unlink the tool that is named."
 
 
+class AnsweredElsewhere(Conflict):
+    """What another agent waits for is answered in its own conversation."""
+
+    code = "answered_elsewhere"  # `extra.conversation`, `extra.turn`
+    default_hint = "Open that conversation and answer there; this one goes on by itself then."
+
+
 class NothingToPromote(Conflict):
     """No call of a tool succeeded here, so there is nothing to make a sequence of."""
 

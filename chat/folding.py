@@ -19,8 +19,8 @@ from chat.models.turn import OPEN, TurnStatus
 from chat.notes import NOTES, note_of, notes_of_step
 from chat.parts import UNDER_WAY, Ask, CallCard, Change, Ending, Found, Group, Note, Part, Words
 from chat.requests_shown import ask_of_event, ask_of_row
-from chat.tool_schemas import ASK_USER
 from config.lib.types import JsonObject, JsonValue
+from registry.questions import ASK_USER
 
 TOLD = ("decision", "changed", "text", "note")
 """What is shown of an answer."""

@@ -18,13 +18,14 @@ from chat.searching import Wanted, output_of, searched
 from chat.secrecy import Secrecy
 from chat.telling import entry_of_hit, shown_hits
 from chat.threads import in_thread, in_tool_thread
-from chat.tool_schemas import ASK_USER, SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
+from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
 from chat.visible import Origin
 from config.lib.types import JsonObject
 from registry.context import CallContext, Progress
 from registry.errors import ToolError, UnknownTool
 from registry.execution import invoke
 from registry.loading import code_ids, code_spec
+from registry.questions import ASK_USER
 from registry.results import ToolResult
 from registry.schemas import validate_arguments
 from registry.search.in_force import weights_now

@@ -7,12 +7,20 @@ from uuid import UUID
 from chat.models.input_request import InputKind
 from config.lib.masking import Masker
 from config.lib.types import JsonObject
-from registry.errors import ApprovalRequired, InputNeeded, MissingCredential, QuestionAsked
+from registry.errors import (
+    AgentWaits,
+    ApprovalRequired,
+    InputNeeded,
+    MissingCredential,
+    QuestionAsked,
+)
+from registry.questions import ASK_USER
 from registry.replay import PendingCall
 from registry.results import Failed, ToolResult
 from registry.specs import ToolSpec
 
 _KINDS = {
+    AgentWaits.code: InputKind.AGENT,
     ApprovalRequired.code: InputKind.APPROVAL,
     MissingCredential.code: InputKind.CREDENTIAL,
     QuestionAsked.code: InputKind.QUESTION,
@@ -68,6 +76,8 @@ def ask_of(
                 "question": extra.get("question") or error.get("message", ""),
                 "options": list(extra.get("options") or ()),
             }
+        case InputKind.AGENT:
+            asked = {key: extra.get(key) or "" for key in ("agent", "conversation", "turn")}
     asked["title"] = title or tool
     return Ask(kind=kind, tool=tool, tool_id=tool_id, asked=asked, inner_call=inner_call)
 
@@ -97,6 +107,8 @@ def ask_of_pending(call: PendingCall) -> Ask:
         call.error,
         tool=call.tool,
         tool_id=UUID(call.tool_id) if call.tool_id else None,
+        title=call.title or ("Question" if call.tool == ASK_USER else ""),
+        schema=call.schema,
         arguments=call.arguments,
         inner_call=call.key,
     )

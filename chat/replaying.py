@@ -1,11 +1,13 @@
 """Keep what a paused program's calls gave, and put together from what it is run again."""
 
+from functools import partial
 from uuid import UUID
 
 from django.db import transaction
+from django.db.models import Q
 
 from chat.models import InputRequest, ProgramCall
-from chat.models.input_request import InputKind
+from chat.models.input_request import STOPPED, InputKind
 from config.lib.types import JsonObject
 from registry.models import Invocation
 from registry.replay import Decided, Pause, PendingCall, RecordedCall, Replay, Start
@@ -21,9 +23,24 @@ def replay_of(turn_id: UUID, call_id: str) -> Replay:
     begun = next((Start(**row.outcome) for row in rows if row.key == START), None)
     if begun is None or Invocation.objects.filter(pk=begun.invocation).exists():
         return Replay()  # it never waited, or it ended since: what runs now is another run
-    recorded = {row.key: _recorded(row) for row in rows if row.key != START}
-    decided = _decided(turn_id, call_id)
-    return Replay(start=begun, recorded=recorded, decided=decided)
+    return Replay(
+        start=begun,
+        recorded={row.key: _recorded(row) for row in rows if row.key != START},
+        decided=_decided(turn_id, call_id),
+        sink=partial(_keep_call, turn_id, call_id),
+    )
+
+
+def is_paused(turn_id: UUID, call_id: str) -> bool:
+    """Tell whether a call is a program that waited and did not end, so that it is run again.
+
+    It is not any more when its turn was stopped before all was answered.
+    """
+    begun = ProgramCall.objects.filter(turn_id=turn_id, call_id=call_id, key=START).first()
+    if begun is None or Invocation.objects.filter(pk=begun.outcome["invocation"]).exists():
+        return False
+    asked = InputRequest.objects.filter(turn_id=turn_id, call_id=call_id)
+    return not asked.filter(answer=STOPPED).exists()
 
 
 @transaction.atomic
@@ -65,6 +82,24 @@ def keep(turn_id: UUID, call_id: str, result: ToolResult) -> tuple[PendingCall, 
     return pause.pending
 
 
+def _keep_call(turn_id: UUID, call_id: str, key: str, call: RecordedCall | None) -> None:
+    """Keep a call at once that a program makes after its pause."""
+    place: JsonObject = {"turn_id": turn_id, "call_id": call_id, "key": key}
+    if call is None:
+        ProgramCall.objects.filter(**place).delete()
+        return
+    ProgramCall.objects.update_or_create(
+        **place,
+        defaults={
+            "number": call.number,
+            "tool_name": call.tool,
+            "outcome": call.outcome,
+            "invocation_id": call.invocation,
+            "duration_ms": call.duration_ms,
+        },
+    )
+
+
 def _recorded(row: ProgramCall) -> RecordedCall:
     return RecordedCall(
         key=row.key,
@@ -80,7 +115,7 @@ def _decided(turn_id: UUID, call_id: str) -> dict[str, Decided]:
     """Return by key what a person said to the calls; one call may have waited more than once."""
     answered = InputRequest.objects.filter(
         turn_id=turn_id, call_id=call_id, answered_at__isnull=False
-    ).exclude(inner_call="")
+    ).exclude(Q(inner_call="") | Q(answer=STOPPED))
     told: dict[str, dict[str, object]] = {}
     for request in answered.order_by("answered_at"):
         told.setdefault(request.inner_call, {}).update(_said(request))

@@ -8,18 +8,16 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from agents.access import presets_of
 from chat import services
-from chat.errors import RequestAnswered
+from chat.errors import AnsweredElsewhere, RequestAnswered
 from chat.event_writer import announce
-from chat.events import Event, event_append
 from chat.models import Conversation, InputRequest, Turn
 from chat.models.input_request import InputKind
 from chat.models.turn import TurnStatus
-from chat.resuming import ANSWERED, RESUMED
 from chat.secrecy import Secrecy
+from chat.taking_up import answer_write
 from chat.turns import turn_start
 from chat.waiting import open_requests
 from config.lib.errors import InvalidInput, NotFound
@@ -36,6 +34,7 @@ SAID = {
     "set": "The value was given.",
     "skip": "It was skipped.",
     "answer": "The question was answered.",
+    "done": "The agent that was asked is done.",
     "stopped": "The turn was stopped before anybody answered.",
 }
 
@@ -81,8 +80,8 @@ def request_answer(
 ) -> InputRequest:
     """Take a person's answer; with the last one that its turn waits for, the turn goes on.
 
-    Raises NotFound for somebody else's request, RequestAnswered for the second answer, and
-    InvalidInput or InvalidArguments for one that cannot be taken: the request stays open then.
+    Raises NotFound for somebody else's request, RequestAnswered for the second answer,
+    AnsweredElsewhere for what another agent asks in its own conversation, and InvalidInput or InvalidArguments for one that cannot be taken: the request stays open then.
     """
     request = request_of(user, request_id, conversation_id=conversation_id)
     turn = request.turn
@@ -95,42 +94,22 @@ def request_answer(
         if request.answer is not None:
             decision = request.answer.get("decision", "")
             raise RequestAnswered(hint=SAID.get(decision, ""), decision=decision)
-        request.answer = _answer(request, reply, secrecy)
-        request.answered_by, request.answered_at = user, timezone.now()
-        request.save(update_fields=["answer", "answered_by", "answered_at"])
-        told = [event_append(turn.pk, "input.answered", answered(request))]
-        if not open_requests(turn.pk):
-            told += _taken_up(turn)
-        transaction.on_commit(partial(announce, turn.pk, told))
+        taken = answer_write(request, _answer(request, reply, secrecy), user)
+        transaction.on_commit(partial(announce, turn.pk, taken.events))
+        if taken.goes_on:
+            transaction.on_commit(partial(turn_start, turn.pk))
     return request
-
-
-def answered(request: InputRequest) -> JsonObject:
-    """Return what `input.answered` tells of a request; a secret is never in it."""
-    answer = request.answer or {}
-    told: JsonObject = {
-        "request": str(request.pk),
-        "id": request.call_id,
-        "kind": request.kind,
-        "decision": answer.get("decision"),
-        "answered_at": request.answered_at.isoformat() if request.answered_at else None,
-    }
-    if "arguments" in answer:
-        told |= {"changed": True, "arguments": answer["arguments"]}
-    return told | {key: answer[key] for key in ("text", "note", "remember") if answer.get(key)}
-
-
-def _taken_up(turn: Turn) -> list[Event]:
-    """Queue a turn whose requests are all answered; this process runs it."""
-    Turn.objects.filter(pk=turn.pk, status=TurnStatus.WAITING).update(
-        status=TurnStatus.QUEUED, heartbeat_at=timezone.now()
-    )
-    transaction.on_commit(partial(turn_start, turn.pk))
-    return [event_append(turn.pk, RESUMED, {"cause": ANSWERED})]
 
 
 def _answer(request: InputRequest, reply: Reply, secrecy: Secrecy) -> JsonObject:
     """Return the answer as it is kept, after what it changes was written."""
+    if request.kind == InputKind.AGENT:
+        raise AnsweredElsewhere(
+            f"{request.asked.get('agent') or 'The agent that was asked'} waits in its own "
+            "conversation.",
+            conversation=request.asked.get("conversation"),
+            turn=request.asked.get("turn"),
+        )
     take = _TAKEN.get((request.kind, reply.decision))
     if take is None:
         allowed = ", ".join(f"“{decision}”" for kind, decision in _TAKEN if kind == request.kind)

@@ -6,18 +6,17 @@ from typing import Literal, cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.utils import timezone
 
 from agents.credentials import env_of
 from agents.experiments import arm_drawn
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
-from chat import queueing
+from chat import queueing, turns
 from chat.models import Conversation, QueuedMessage, Turn
-from chat.models.turn import OPEN, TurnStatus
+from chat.models.turn import OPEN
 from chat.opening import LONGEST_TITLE, checked_content, locked, open_turn_of, turn_open
 from chat.secrecy import Secrecy
-from chat.turns import stop_announce, turn_finish, turn_start, turns_close_stale
+from chat.turns import turn_start, turns_close_stale
 from chat.variables import env_with_variables, variables_remember
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
@@ -127,21 +126,7 @@ def turn_stop(turn: Turn) -> None:
 
     Nothing happens to a turn that is over.
     """
-    asked = Turn.objects.filter(pk=turn.pk, status__in=OPEN).update(
-        stop_requested_at=timezone.now()
-    )
-    if not asked:
-        return
-    _stop_unclaimed(turn)
-    transaction.on_commit(partial(stop_announce, turn.pk))
-
-
-@transaction.atomic
-def _stop_unclaimed(turn: Turn) -> None:
-    """Close a turn that no process has; the lock keeps one from claiming it meanwhile."""
-    locked = Turn.objects.select_for_update().get(pk=turn.pk)
-    if locked.status in {TurnStatus.QUEUED, TurnStatus.WAITING}:
-        turn_finish(turn.pk, TurnStatus.STOPPED)
+    turns.turn_stop(turn.pk)
 
 
 def _message_take(

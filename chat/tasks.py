@@ -5,7 +5,8 @@ from uuid import UUID
 from celery import shared_task
 
 from chat import bench_running
-from chat.turns import turns_close_stale
+from chat.taking_up import hand_back_missed
+from chat.turns import turn_start, turns_close_stale
 from chat.variables import expired
 
 
@@ -17,8 +18,14 @@ def forget_expired_values() -> int:
 
 @shared_task
 def close_stale_turns() -> int:
-    """Close turns whose process is gone, though nobody looks at them; return how many."""
-    return turns_close_stale()
+    """Close turns whose process is gone, though nobody looks at them; return how many.
+
+    Turns that wait for another agent whose process died before it could tell them go on.
+    """
+    closed = turns_close_stale()
+    for turn_id in hand_back_missed():
+        turn_start(turn_id)
+    return closed
 
 
 @shared_task(name=bench_running.TASK)

@@ -1,6 +1,7 @@
 """Tools in the shape in which models are told of them (OpenAI's chat completions)."""
 
 from config.lib.types import JsonObject
+from registry.questions import ASK_USER
 from registry.search.lookup import LONGEST_NAME, MOST_NAMES
 from registry.search.need import LONGEST_QUERY, MOST_QUERIES
 from registry.search.patterns import LONGEST as LONGEST_PATTERN
@@ -8,9 +9,6 @@ from registry.specs import ToolSpec
 
 SEARCH_TOOLS = "search_tools"
 """The meta-tool by which a model finds what it was not given."""
-
-ASK_USER = "ask_user"
-"""The meta-tool by which a model asks its user something (`chat.questions`)."""
 
 LONGEST_NEED = 2_000
 
@@ -80,7 +78,9 @@ def code_schema(spec: ToolSpec) -> JsonObject:
     """
     schema = model_schema(spec)
     schema["function"]["description"] += (
-        f" It can call each of your other tools by its name, but not {SEARCH_TOOLS}."
+        f" It can call each of your other tools by its name, and {ASK_USER}, but not {SEARCH_TOOLS}. "
+        "Where a call waits for a person, the program is run again up to there once they answered: "
+        "let it depend on nothing but its calls, its clock and `random`."
     )
     return schema
 

@@ -37,6 +37,7 @@ from chat.resuming import Standing, half_said, recorded_of, standing_of
 from chat.secrecy import Secrecy
 from chat.selectors import path_to
 from chat.steps import StepLog
+from chat.taking_up import asked_open, hand_back, hand_back_missed
 from chat.threads import in_thread
 from chat.waiting import remembering, requests_close, turn_wait
 from config.lib.errors import DomainError
@@ -136,6 +137,10 @@ def turn_finish(
     if not closed:
         return None
     requests_close(turn_id)
+    if outer := hand_back(turn_id):
+        transaction.on_commit(partial(turn_start, outer))
+    if status != TurnStatus.COMPLETED:
+        transaction.on_commit(partial(_asked_stop, turn_id))
     if answered and (following := queueing.next_after(answered)):
         transaction.on_commit(partial(turn_start, following.pk))
     told: JsonObject = {"error": error}
@@ -145,6 +150,30 @@ def turn_finish(
     last = event_append(turn_id, "turn.failed" if error else "turn.completed", told)
     transaction.on_commit(partial(announce, turn_id, [last]))
     return last
+
+
+def turn_stop(turn_id: UUID) -> None:
+    """Ask a turn to stop; one that no process has, queued or waiting, is closed at once.
+
+    Nothing happens to a turn that is over.
+    """
+    asked = Turn.objects.filter(pk=turn_id, status__in=OPEN).update(
+        stop_requested_at=timezone.now()
+    )
+    if not asked:
+        return
+    with transaction.atomic():
+        # the lock keeps a process from claiming it meanwhile
+        locked = Turn.objects.select_for_update().get(pk=turn_id)
+        if locked.status in {TurnStatus.QUEUED, TurnStatus.WAITING}:
+            turn_finish(turn_id, TurnStatus.STOPPED)
+    transaction.on_commit(partial(stop_announce, turn_id))
+
+
+def _asked_stop(turn_id: UUID) -> None:
+    """Stop what a turn that broke off had asked of other agents."""
+    for asked in asked_open(turn_id):
+        turn_stop(asked.pk)
 
 
 async def run_turn(turn_id: UUID) -> None:
@@ -168,6 +197,8 @@ async def run_turn(turn_id: UUID) -> None:
             told = await in_thread(turn_wait, turn_id, ending, usage, masker)
             if told:
                 announce(turn_id, told)
+                for outer in await in_thread(hand_back_missed, turn_id):
+                    turn_start(outer)
                 return
             status, ending = TurnStatus.STOPPED, None
         await in_thread(turn_finish, turn_id, status, usage=usage, error=ending)

@@ -10,7 +10,7 @@ from chat.events import Event, event_append
 from chat.llm import Usage
 from chat.loop import Paused
 from chat.models import InputRequest, Turn
-from chat.models.input_request import InputKind
+from chat.models.input_request import STOPPED, InputKind
 from chat.models.turn import TurnStatus
 from chat.pauses import Ask
 from config.lib.jsontext import storable
@@ -18,9 +18,6 @@ from config.lib.masking import Masker
 from config.lib.types import JsonObject
 from registry.approval import Effect, Policy, Verdict
 from registry.specs import ToolSpec
-
-STOPPED: JsonObject = {"decision": "stopped"}
-"""The answer of a request whose turn ended before anybody answered it."""
 
 
 @transaction.atomic

@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
 from registry.approval import Policy, everything_allowed
+from registry.errors import ApprovalDenied
 from registry.models.invocation import Caller
 from registry.replay import Replay
 from registry.results import ToolResult
@@ -44,8 +45,14 @@ class Inner(Protocol):
         cancel: threading.Event,
         *,
         approved: bool = False,
+        denied: ApprovalDenied | None = None,
+        call_id: str = "",
     ) -> ToolResult:
-        """Call it; `approved` says that a person said yes to this very call."""
+        """Call it; `approved` says that a person said yes to this very call.
+
+        With `denied` it is not called: the refusal is written down and is its result. `call_id`
+        names the call in its turn, in a program that can be run again.
+        """
 
 
 class Artifacts(Protocol):

@@ -320,7 +320,13 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
         return values
 
     def call(
-        spec: ToolSpec, arguments: JsonObject, cancel: Event, *, approved: bool = False
+        spec: ToolSpec,
+        arguments: JsonObject,
+        cancel: Event,
+        *,
+        approved: bool = False,
+        denied: ApprovalDenied | None = None,
+        call_id: str = "",
     ) -> ToolResult:
         inside = context.derive(
             caller=Caller.CODE,
@@ -329,11 +335,24 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
             parent_id=parent_id,
             depth=context.depth + 1,
             cancel=cancel,
+            call_id=call_id,
             progress=ignore_progress,
         )
+        if denied is not None:
+            return _denied(spec, arguments, inside, denied)
         return invoke(spec, arguments, inside)
 
     return call
+
+
+def _denied(
+    spec: ToolSpec, arguments: JsonObject, context: CallContext, denied: ApprovalDenied
+) -> Failed:
+    """Write down that a person denied a call."""
+    masker = Masker(context.given.values())
+    error, _ = _told(denied, spec, masker, None)
+    row = _record(uuid4(), spec, arguments, context, masker, None, error, 0, None)
+    return Failed(error=error, duration_ms=0, invocation_id=row.pk)
 
 
 def _only(env: JsonObject) -> Callable[..., JsonObject]:

@@ -21,7 +21,7 @@ import json
 import secrets
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from threading import Lock
 from typing import Self
@@ -53,7 +53,7 @@ class PendingCall:
     `approval_required` (`extra.reason`), `missing_credential` (`extra.missing`, the names) or
     `question_asked` (`extra.question`, `extra.options`).
 
-    `tool_id` is None for a question, which no tool asks.
+    `tool_id` is None for a question, which no tool asks; `title` and `schema` are the tool's.
     """
 
     key: str
@@ -62,6 +62,8 @@ class PendingCall:
     tool_id: str | None
     arguments: JsonObject
     error: JsonObject
+    title: str = ""
+    schema: JsonObject = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,13 +123,26 @@ class Decided:
     answer: str | None = None
 
 
+Sink = Callable[[str, RecordedCall | None], None]
+"""Keeps a call under its key: as cut off when it begins, as what it gave when it has ended; None
+forgets one that waits."""
+
+
+def kept_nowhere(key: str, call: RecordedCall | None) -> None:
+    """Keep nothing: a program that was not paused yet has nothing that must not be done twice."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Replay:
-    """From what a program is run; with an empty log it is its first run."""
+    """From what a program is run; with an empty log it is its first run.
+
+    What it calls after a pause goes to `sink` at once: its process may die.
+    """
 
     start: Start = field(default_factory=Start.new)
     recorded: Mapping[str, RecordedCall] = field(default_factory=dict)
     decided: Mapping[str, Decided] = field(default_factory=dict)
+    sink: Sink = kept_nowhere
 
     @property
     def invocation_id(self) -> UUID:
@@ -151,6 +166,11 @@ class Keys:
         with self._lock:
             self._seen[digest] += 1
             return f"{digest}#{self._seen[digest]}"
+
+
+def inner_call_id(call_id: str, key: str) -> str:
+    """Return the name of a program's call in its turn, the same in every run of the program."""
+    return hashlib.sha256(f"{call_id}/{key}".encode()).hexdigest()[:40]
 
 
 def digest_of(tool: str, arguments: JsonObject) -> str:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from chat.demo.arguments import arguments_for
 from chat.demo.choice import chosen
 from chat.demo.telling import told
-from chat.tool_schemas import ASK_USER, SEARCH_TOOLS
+from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.types import JsonObject
 from registry.code_tool import RUN_CODE
+from registry.questions import ASK_USER
 from registry.search.tokens import query_terms
 
 TOOLS_NAMED = 8

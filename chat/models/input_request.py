@@ -7,6 +7,9 @@ from django.db import models
 
 from chat.models.turn import Turn
 
+STOPPED = {"decision": "stopped"}
+"""The answer of a request whose turn ended before anybody answered it."""
+
 
 class InputKind(models.TextChoices):
     APPROVAL = "approval", "Approval"
@@ -22,7 +25,7 @@ class InputRequest(models.Model):
     the program's calls with the same tool and arguments it is, as `ProgramCall.key` has it.
     `asked`: `{arguments, reason}` of an approval, `{names}` of a credential,
     `{question, options}` of a question, `{agent, conversation, turn}` of an agent that was asked
-    and itself waits. `answer`: `{decision: "approve"|"deny", arguments?, note?,
+    and itself waits. `answer`: `{decision: "done"}` of an agent; `{decision: "approve"|"deny", arguments?, note?,
     remember?}`, `{decision: "set"|"skip"}`, `{decision: "answer"|"skip", text?}`. A secret is in
     neither: it goes to the credential store.
     """

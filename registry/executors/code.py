@@ -3,17 +3,19 @@
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
 from django.conf import settings
 from django.db import connections
 
 from config.lib.types import JsonObject, JsonValue
 from registry.context import CallContext
-from registry.errors import CodeFailed, Fault, ToolError, ToolUnavailable
+from registry.errors import ApprovalDenied, CodeFailed, Fault, ToolError, ToolUnavailable
 from registry.executors.base import Output, give_back_connection
-from registry.executors.pausing import ASK_USER, PausableCall, PausableCalls, told_again
+from registry.executors.pausing import PausableCall, PausableCalls, told_again
 from registry.models.tool import ToolKind
-from registry.replay import RecordedCall
+from registry.questions import ASK_USER
+from registry.replay import RecordedCall, inner_call_id
 from registry.results import Failed, ToolResult
 from registry.sandbox.client import sandbox
 from registry.sandbox.contract import Begin, CodeOutput, InnerCall, NotTold, Told
@@ -158,11 +160,17 @@ class CallLog:
         asked: PausableCall,
         cancel: threading.Event,
     ) -> JsonValue | Told:
-        def make(given: JsonObject, approved: bool) -> ToolResult:
-            return self._made(spec, given, cancel, approved=approved)
+        call_id = inner_call_id(self._context.call_id, asked.key)
+
+        def make(
+            arguments: JsonObject, *, approved: bool, denied: ApprovalDenied | None
+        ) -> ToolResult:
+            return self._made(
+                spec, arguments, cancel, approved=approved, denied=denied, call_id=call_id
+            )
 
         started = time.monotonic()
-        result = asked.run(arguments, str(spec.tool_id), make)
+        result = asked.run(arguments, spec, make)
         self._noted(note, result, started)
         if made := asked.made():
             return told_again(made)  # with how long it took, as every later run is told
@@ -179,12 +187,11 @@ class CallLog:
         spec: ToolSpec,
         arguments: JsonObject,
         cancel: threading.Event,
-        *,
-        approved: bool = False,
+        **decided: Any,
     ) -> ToolResult:
         if self._context.inner is None:
             raise ToolUnavailable("Programs can call tools only when they are run by `invoke`.")
-        return self._context.inner(spec, arguments, cancel, approved=approved)
+        return self._context.inner(spec, arguments, cancel, **decided)
 
     def _noted(self, note: JsonObject, result: ToolResult, started: float) -> None:
         note["duration_ms"] = round((time.monotonic() - started) * 1000)

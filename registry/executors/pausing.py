@@ -8,24 +8,24 @@ ended before it does anything twice.
 
 import threading
 import time
-from collections.abc import Callable
+from typing import Protocol
 
-from config.lib.types import JsonObject, JsonSchema, JsonValue
+from config.lib.types import JsonObject, JsonValue
 from registry.errors import (
     ApprovalDenied,
     CallCancelled,
     InputNeeded,
     MissingCredential,
     ProgramPaused,
-    QuestionAsked,
     ReplayDiverged,
     ToolError,
     ToolTimeout,
 )
+from registry.questions import question_asked
 from registry.replay import Decided, Keys, Pause, PendingCall, RecordedCall, Replay
 from registry.results import Failed, ToolResult
 from registry.sandbox.contract import Cancel, NotTold, Told
-from registry.schemas import validate_arguments
+from registry.specs import ToolSpec
 
 HELD_SECONDS = 5.0
 """How long a new call waits for those to be asked for again that came before it."""
@@ -36,26 +36,14 @@ BESIDE_SECONDS = 0.1
 """How long calls are still taken once one has to wait: those that the program makes beside it, so
 that a person is asked about all of them at once."""
 
-ASK_USER = "ask_user"
-"""What a program calls to ask the person, where one can answer."""
 
-QUESTION: JsonSchema = {
-    "type": "object",
-    "properties": {
-        "question": {"type": "string", "minLength": 1, "maxLength": 2_000},
-        "options": {
-            "type": "array",
-            "maxItems": 8,
-            "items": {"type": "string", "minLength": 1, "maxLength": 200},
-        },
-    },
-    "required": ["question"],
-    "additionalProperties": False,
-}
-"""What `ask_user` takes."""
+class Made(Protocol):
+    """Makes a call, or writes down that a person denied it."""
 
-Made = Callable[[JsonObject, bool], ToolResult]
-"""Makes a call: `(arguments, approved)`."""
+    def __call__(
+        self, arguments: JsonObject, *, approved: bool, denied: ApprovalDenied | None
+    ) -> ToolResult: ...
+
 
 UNDECIDED = Decided()
 
@@ -132,10 +120,13 @@ class PausableCalls:
                 f"{call.tool} was cut off when the program was paused: whether it took effect is "
                 "not known."
             )
-            self._under_way[call.key] = call.recorded_as({"error": cut_off.as_dict()}, None, 0)
+            unknown = call.recorded_as({"error": cut_off.as_dict()}, None, 0)
+            self._under_way[call.key] = unknown
+        self._replay.sink(call.key, unknown)  # what a process leaves that dies during the call
 
     def end(self, call: RecordedCall | PendingCall) -> None:
         """Keep how a call ended."""
+        self._replay.sink(call.key, call if isinstance(call, RecordedCall) else None)
         with self._state:
             del self._under_way[call.key]
             if isinstance(call, PendingCall):
@@ -211,32 +202,23 @@ class PausableCall:
         """Return what it gave before the program was paused."""
         return self._calls.recorded(self.key)
 
-    def run(self, arguments: JsonObject, tool_id: str | None, make: Made) -> ToolResult:
-        """Make the call as it was decided, and keep what it gave; raises NotTold when it waits."""
+    def run(self, arguments: JsonObject, spec: ToolSpec | None, make: Made) -> ToolResult:
+        """Make the call as it was decided, and keep what it gave; raises NotTold when it waits.
+
+        `spec` is the tool's; None for a question.
+        """
         said = self._calls.decided(self.key)
-        if said.approved is False:
-            words = f"A person denied {self.tool}" + (f": {said.note}" if said.note else ".")
-            return _failed(ApprovalDenied(words, "Go on without it, or ask what to do instead."))
         self._calls.begin(self)
         started = time.monotonic()
         given = arguments if said.arguments is None else said.arguments
         try:
-            result = make(given, bool(said.approved))
+            result = make(given, approved=bool(said.approved), denied=self._denied(said))
         except BaseException:
             self._calls.end(self.recorded_as({"error": ToolError("It failed.").as_dict()}, None, 0))
             raise
         took = round((time.monotonic() - started) * 1000)
         if isinstance(result, Failed) and _waits(result.error, said):
-            self._calls.end(
-                PendingCall(
-                    key=self.key,
-                    number=self.number,
-                    tool=self.tool,
-                    tool_id=tool_id,
-                    arguments=given,
-                    error=result.error.as_dict(),
-                )
-            )
+            self._calls.end(self._pending(given, spec, result.error))
             time.sleep(BESIDE_SECONDS)
             raise NotTold
         row = str(result.invocation_id) if result.invocation_id else None
@@ -248,11 +230,27 @@ class PausableCall:
         said = self._calls.decided(self.key)
         if said.answer is not None or said.skipped:
             return said.answer
-        checked = validate_arguments(QUESTION, arguments)
-        question, options = checked["question"], checked.get("options", [])
-        error = QuestionAsked(question, tool=ASK_USER, question=question, options=options)
-        self.run(checked, None, lambda _given, _approved: _failed(error))
+        failed = Failed(error=question_asked(arguments), duration_ms=0, invocation_id=None)
+        self.run(arguments, None, lambda _given, *, approved, denied: failed)
         raise NotTold
+
+    def _denied(self, said: Decided) -> ApprovalDenied | None:
+        if said.approved is not False:
+            return None
+        words = f"A person denied {self.tool}" + (f": {said.note}" if said.note else ".")
+        return ApprovalDenied(words, "Go on without it, or ask what to do instead.")
+
+    def _pending(self, given: JsonObject, spec: ToolSpec | None, error: ToolError) -> PendingCall:
+        return PendingCall(
+            key=self.key,
+            number=self.number,
+            tool=self.tool,
+            tool_id=str(spec.tool_id) if spec else None,
+            arguments=given,
+            error=error.as_dict(),
+            title=spec.title if spec else "",
+            schema=dict(spec.input_schema) if spec else {},
+        )
 
     def recorded_as(self, outcome: JsonObject, invocation: str | None, took: int) -> RecordedCall:
         """Return the call as it is kept."""
@@ -282,7 +280,3 @@ def _outcome(result: ToolResult) -> JsonObject:
     if isinstance(result, Failed):
         return {"error": result.error.as_dict()}
     return {"output": result.output}
-
-
-def _failed(error: ToolError) -> Failed:
-    return Failed(error=error, duration_ms=0, invocation_id=None)
