@@ -81,7 +81,8 @@ def request_answer(
     """Take a person's answer; with the last one that its turn waits for, the turn goes on.
 
     Raises NotFound for somebody else's request, RequestAnswered for the second answer,
-    AnsweredElsewhere for what another agent asks in its own conversation, and InvalidInput or InvalidArguments for one that cannot be taken: the request stays open then.
+    AnsweredElsewhere for what another agent asks in its own conversation, and InvalidInput or
+    InvalidArguments for one that cannot be taken: the request stays open then.
     """
     request = request_of(user, request_id, conversation_id=conversation_id)
     turn = request.turn

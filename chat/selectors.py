@@ -79,10 +79,18 @@ def conversations_of(user: User) -> QuerySet[Conversation]:
     )
 
 
+def conversations_begun_by(user: User) -> QuerySet[Conversation]:
+    """Return the conversations that a person began; what agents ask one another is left out.
+
+    Those stand behind the calls that led to them.
+    """
+    return conversations_of(user).filter(asked_in=None)
+
+
 def conversations_with_state(user: User) -> QuerySet[Conversation]:
-    """Return a person's conversations, with whether each one waits for them (`is_waiting`)."""
+    """Return the conversations that a person began, with whether each waits (`is_waiting`)."""
     waiting = Turn.objects.filter(conversation=OuterRef("pk"), status=TurnStatus.WAITING)
-    return conversations_of(user).annotate(is_waiting=Exists(waiting))
+    return conversations_begun_by(user).annotate(is_waiting=Exists(waiting))
 
 
 def conversation_of(user: User, conversation_id: UUID) -> Conversation:

@@ -78,9 +78,9 @@ def code_schema(spec: ToolSpec) -> JsonObject:
     """
     schema = model_schema(spec)
     schema["function"]["description"] += (
-        f" It can call each of your other tools by its name, and {ASK_USER}, but not {SEARCH_TOOLS}. "
-        "Where a call waits for a person, the program is run again up to there once they answered: "
-        "let it depend on nothing but its calls, its clock and `random`."
+        f" It can call each of your other tools by its name, and {ASK_USER}, but not "
+        f"{SEARCH_TOOLS}. When a call waits for a person, the program is ended, and run again "
+        "after the answer: let it depend on nothing but its calls, its clock and `random`."
     )
     return schema
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from agents.selectors import agents_visible_to
 from chat.models import Conversation
-from chat.selectors import conversations_of
+from chat.selectors import conversations_begun_by
 from config.lib.paging import MOST_COUNTED, counted
 from registry.importing.selectors import failed_imports
 from registry.models import ImportJob
@@ -54,7 +54,7 @@ def dashboard_of(user: User) -> Dashboard:
         (
             "Conversations",
             "chat",
-            counted(conversations_of(user)),
+            counted(conversations_begun_by(user)),
             reverse("chat:conversation_list"),
         ),
     )
@@ -68,7 +68,7 @@ def dashboard_of(user: User) -> Dashboard:
             Tile(label=label, icon=icon, value=value, href=href)
             for label, icon, value, href in counts
         ],
-        conversations=list(conversations_of(user)[:SHOWN]),
+        conversations=list(conversations_begun_by(user)[:SHOWN]),
         runs=list(runs_of(user)[:SHOWN]),
         failed_jobs=list(failed_imports(user)[:SHOWN]),
     )

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from django.urls import reverse
 
 from agents.selectors import agents_visible_to
-from chat.selectors import conversations_of
+from chat.selectors import conversations_begun_by
 from registry.models.tool import ToolKind
 from registry.search.lookup import look_up
 from registry.search.service import Mode
@@ -148,7 +148,7 @@ def _agents(user: User, words: list[str]) -> Iterator[Entry]:
 
 
 def _conversations(user: User, words: list[str]) -> Iterator[Entry]:
-    latest = conversations_of(user).select_related(None).exclude(title="").only("title")
+    latest = conversations_begun_by(user).select_related(None).exclude(title="").only("title")
     for conversation in _titled(latest, words, "title"):
         yield Entry(
             title=conversation.title,

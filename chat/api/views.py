@@ -49,7 +49,7 @@ class ConversationListView(APIView):
     def get(self, request: SignedInApiRequest) -> Response:
         """List your conversations, the newest first."""
         pages = CursorPages()
-        rows = selectors.conversations_of(request.user)
+        rows = selectors.conversations_begun_by(request.user)
         page = pages.paginate_queryset(rows, request, view=self)
         return pages.get_paginated_response(shapes.ConversationSerializer(page, many=True).data)
 

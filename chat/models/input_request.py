@@ -25,9 +25,9 @@ class InputRequest(models.Model):
     the program's calls with the same tool and arguments it is, as `ProgramCall.key` has it.
     `asked`: `{arguments, reason}` of an approval, `{names}` of a credential,
     `{question, options}` of a question, `{agent, conversation, turn}` of an agent that was asked
-    and itself waits. `answer`: `{decision: "done"}` of an agent; `{decision: "approve"|"deny", arguments?, note?,
-    remember?}`, `{decision: "set"|"skip"}`, `{decision: "answer"|"skip", text?}`. A secret is in
-    neither: it goes to the credential store.
+    and itself waits. `answer`: `{decision: "approve"|"deny", arguments?, note?,
+    remember?}`, `{decision: "set"|"skip"}`, `{decision: "answer"|"skip", text?}`, and of an agent
+    `{decision: "done"}`. A secret is in neither: it goes to the credential store.
     """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)

@@ -165,9 +165,8 @@ class CallLog:
         def make(
             arguments: JsonObject, *, approved: bool, denied: ApprovalDenied | None
         ) -> ToolResult:
-            return self._made(
-                spec, arguments, cancel, approved=approved, denied=denied, call_id=call_id
-            )
+            decided = {"approved": approved, "denied": denied, "call_id": call_id}
+            return self._made(spec, arguments, cancel, **decided)
 
         started = time.monotonic()
         result = asked.run(arguments, spec, make)
