@@ -5,7 +5,7 @@ import asyncio
 import json
 import sys
 from collections.abc import AsyncIterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from django.conf import settings
 from tenacity import (
@@ -25,7 +25,7 @@ from chat.errors import ContextTooLong, ModelError, ToolsRefused
 from chat.fitting import FRAME, Fitted, fit, texts_of
 from chat.llm import Compacted, ModelEvent, Notice, Retried, Switched, TextDelta, ToolCallReady
 from chat.llm.client import Patience
-from chat.steps import Step, StepLog
+from chat.steps import Step
 from config.lib.types import JsonObject
 
 REFITS = 2
@@ -33,6 +33,12 @@ REFITS = 2
 
 REFIT_TO = 0.75
 """To which part of what was sent."""
+
+
+class Log(Protocol):
+    """Keeps what was asked; `chat.steps.StepLog` of a turn."""
+
+    async def keep(self, step: Step) -> None: ...
 
 
 class Asking:
@@ -43,7 +49,7 @@ class Asking:
     kept in `log`.
     """
 
-    def __init__(self, models: Sequence[str], protocol: str, log: StepLog) -> None:
+    def __init__(self, models: Sequence[str], protocol: str, log: Log) -> None:
         self._models = list(dict.fromkeys(models))
         self._protocol = protocol
         self._log = log

@@ -8,10 +8,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from time import monotonic
 
+from django.conf import settings
+
 from agents.access import agent_context
 from agents.models import Agent
-from chat import llm
 from chat.answers import Answer
+from chat.asking import Asking
 from chat.calls import parsed
 from chat.errors import StepLimitReached
 from chat.injection import Toolbox
@@ -20,6 +22,7 @@ from chat.llm import TextDelta, ToolCallReady, Usage
 from chat.loop import assistant_message, tool_message
 from chat.models import Conversation, Turn
 from chat.prompt import system_prompt
+from chat.steps import Step
 from chat.threads import in_thread
 from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.errors import DomainError
@@ -31,6 +34,13 @@ from registry.schemas import validate_arguments
 
 MOST_STEPS = 5
 """Model calls of one trial: a model that has searched so often has lost its way."""
+
+
+class _Unkept:
+    """Keeps no step: a trial leaves nothing behind."""
+
+    async def keep(self, step: Step) -> None:
+        """Let it go."""
 
 
 @dataclass(kw_only=True)
@@ -73,8 +83,9 @@ async def _try(outcome: Tried, agent: Agent, prompt: str, model: str) -> None:
         {"role": "system", "content": system},
         {"role": "user", "content": prompt},
     ]
+    asking = _asking(agent, model)
     for _ in range(MOST_STEPS):
-        words, calls = await _asked(outcome, model, messages, toolbox)
+        words, calls = await _asked(outcome, asking, messages, toolbox)
         real = next((call for call in calls if call.name != SEARCH_TOOLS), None)
         if real is not None:
             await in_thread(_judge, outcome, real, toolbox, context)
@@ -98,14 +109,21 @@ def _equipped(agent: Agent, prompt: str, model: str) -> tuple[Toolbox, CallConte
     return toolbox, context
 
 
+def _asking(agent: Agent, model: str) -> Asking:
+    """Return what asks the model as a turn does; another one than the agent's has no stand-in."""
+    own = agent.model or settings.OUTFITTER_MODEL
+    models = [model, *agent.fallback_models] if model == own else [model]
+    return Asking(models, agent.tool_protocol, _Unkept())
+
+
 async def _asked(
-    outcome: Tried, model: str, messages: Sequence[JsonObject], toolbox: Toolbox
+    outcome: Tried, asking: Asking, messages: Sequence[JsonObject], toolbox: Toolbox
 ) -> tuple[str, list[ToolCallReady]]:
     schemas = await in_thread(toolbox.schemas)
     outcome.offered |= {schema["function"]["name"] for schema in schemas}
     words: list[str] = []
     calls: list[ToolCallReady] = []
-    async for event in llm.stream(model, messages, schemas):
+    async for event in asking(messages, schemas, answer_only=False):
         match event:
             case TextDelta(text):
                 words.append(text)

@@ -17,6 +17,7 @@ from config.lib.jsontext import storable
 from config.lib.masking import Masker
 from config.lib.types import JsonObject
 from registry.approval import Effect, Policy, Verdict
+from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
 
@@ -78,9 +79,14 @@ def remembering(policy: Policy, conversation_id: UUID) -> Policy:
 
     def verdict(spec: ToolSpec) -> Verdict:
         said = policy(spec)
-        if said.effect != Effect.ASK or not _is_remembered(conversation_id, spec.tool_id):
+        # a sequence may be asked about for what it calls, though nothing is said of itself
+        may_ask = said.effect == Effect.ASK or spec.kind == ToolKind.SEQUENCE
+        if said.effect == Effect.DENY or not may_ask:
             return said
-        return Verdict(effect=Effect.ALLOW, reason="You said not to be asked again here.")
+        if not _is_remembered(conversation_id, spec.tool_id):
+            return said
+        reason = "You said not to be asked again here."
+        return Verdict(effect=Effect.ALLOW, reason=reason, approved=True)
 
     return verdict
 

@@ -17,10 +17,14 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """What the settings say of a tool, and which of them, in words for a person."""
+    """What the settings say of a tool, and which of them, in words for a person.
+
+    `approved`: a person approved it for good, with all that it calls.
+    """
 
     effect: Effect
     reason: str = ""
+    approved: bool = False
 
 
 Policy = Callable[[ToolSpec], Verdict]

@@ -1,9 +1,10 @@
-"""Ask about the steps of a sequence before it starts: in the worker there is nobody to ask."""
+"""Ask about the steps of a sequence before it starts: in the worker there is nobody to ask, and
+what its first steps have done is not to be done again because a later one had to wait."""
 
 from registry.approval import Effect, everything_allowed
 from registry.context import CallContext
 from registry.effects import tools_within
-from registry.errors import ApprovalRequired
+from registry.errors import ApprovalRequired, MissingCredential
 from registry.specs import ToolSpec
 
 
@@ -12,14 +13,31 @@ def require_steps_approved(spec: ToolSpec, context: CallContext) -> None:
 
     Who approves the sequence approves them; what is denied stays denied, at its step.
     """
-    if context.approved or context.policy is everything_allowed:
+    policy = context.policy
+    if context.approved or policy is everything_allowed or policy(spec).approved:
         return
-    verdicts = {tool.wire_name: context.policy(tool) for tool in tools_within(spec)}
+    verdicts = {tool.wire_name: policy(tool) for tool in tools_within(spec)}
     asked = {name: said.reason for name, said in verdicts.items() if said.effect == Effect.ASK}
     if asked:
         names = ", ".join(sorted(asked))
+        why = " ".join(dict.fromkeys(reason for reason in asked.values() if reason))
         raise ApprovalRequired(
             f"A person has to approve {spec.wire_name} first: it calls {names}.",
-            reason=" ".join(dict.fromkeys(asked.values())),
+            reason=f"It calls {names}. {why}".strip(),
             tools=sorted(asked),
+        )
+
+
+def require_steps_credentials(spec: ToolSpec, context: CallContext) -> None:
+    """Raise MissingCredential for what steps lack, where a person can be asked for it."""
+    if not context.call_id:
+        return
+    within = tools_within(spec)
+    wanted = {v.name: tool.wire_name for tool in within for v in tool.env if v.required}
+    values = context.env(list(wanted))
+    if missing := sorted(name for name in wanted if not values.get(name)):
+        needs = ", ".join(f"{name} (for {wanted[name]})" for name in missing)
+        raise MissingCredential(
+            f"{spec.wire_name} calls tools that need {needs}, which is not set. No step was run.",
+            missing=missing,
         )

@@ -5,7 +5,7 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
 from registry.executors.base import Output
 from registry.specs import ToolSpec
-from sequences.approval import require_steps_approved
+from sequences.approval import require_steps_approved, require_steps_credentials
 from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
 from sequences.models import Run
@@ -27,6 +27,7 @@ class SequenceExecutor:
                 "Call the inner tools directly instead of through another sequence.",
             )
         require_steps_approved(spec, context)
+        require_steps_credentials(spec, context)
         if context.depth == 0:
             run = wait(launch(spec, arguments, context), context, spec.timeout_seconds)
         else:

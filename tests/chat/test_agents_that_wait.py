@@ -165,7 +165,7 @@ def test_an_agent_that_lost_its_process_hands_back_that_it_failed(
 def test_what_ended_while_nobody_could_be_told_is_handed_back_by_the_worker(
     conversation, model, alice, monkeypatch
 ):
-    turn, outer, inner, request = asked(conversation, model)
+    turn, _, inner, request = asked(conversation, model)
     monkeypatch.setattr("chat.turns.hand_back", lambda turn_id: None)
     model.enqueue("It is 391.", "391.")
     request_answer(alice, request.pk, Reply(decision="approve"))

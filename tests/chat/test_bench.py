@@ -15,7 +15,7 @@ from chat import bench, bench_running
 from chat.bench import case_create, cases_import, cases_of, flips_between, lines_of, results_of
 from chat.bench_running import bench_request, bench_run, bench_stop, benches_resume
 from chat.errors import BenchRunning
-from chat.models import BenchResult, BenchRun
+from chat.models import BenchResult, BenchRun, ModelStep
 from chat.models.bench import BenchState
 from config.lib.errors import Conflict, InvalidInput, NotFound
 from registry.models import Invocation
@@ -351,3 +351,37 @@ def test_programs_keep_cases_and_run_them(agent, sent, client_for):
     assert client.get(f"{base}runs/").json()["results"][0]["summary"]["passed"] == 1
     assert client.post(f"{base}runs/{begun.json()['id']}/stop/").json()["state"] == "done"
     assert client.delete(f"{base}cases/{made.json()['id']}/").status_code == 204
+
+
+def test_a_busy_model_is_asked_again_and_a_broken_one_has_its_stand_in(agent, model, sent):
+    agent.fallback_models = ["openai/stand-in"]
+    agent.save()
+    case_create(agent, prompt="What is 17*23?", tool="calculator")
+    model.refuses(429, "slow down")
+    model.refuses(401, "no such key")
+    model.calls(Call("calculator", {"expression": "17*23"}))
+    _, [result] = ran(agent)
+    assert (result.called, result.error) == ("calculator", None)
+    assert [request["model"] for request in model.requests] == ["scripted", "scripted", "stand-in"]
+    assert not ModelStep.objects.exists(), "a trial leaves nothing behind"
+
+
+def test_a_model_that_is_compared_has_no_stand_in(agent, model, sent):
+    agent.fallback_models = ["openai/stand-in"]
+    agent.save()
+    case_create(agent, prompt="What is 17*23?", tool="calculator")
+    model.refuses(401, "no such key")
+    _, [result] = ran(agent, model="openai/other")
+    assert result.error["code"].startswith("model_")
+    assert [request["model"] for request in model.requests] == ["other"]
+
+
+def test_a_model_that_takes_no_tools_is_told_of_them_in_words(agent, model, sent):
+    agent.tool_protocol = "text"
+    agent.save()
+    case_create(agent, prompt="What is 17*23?", tool="calculator")
+    call = '{"name": "calculator", "arguments": {"expression": "17*23"}}'
+    model.enqueue(f"```tool_call\n{call}\n```")
+    _, [result] = ran(agent)
+    assert (result.called, result.arguments) == ("calculator", {"expression": "17*23"})
+    assert not model.requests[0].get("tools")
