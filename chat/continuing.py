@@ -13,7 +13,7 @@ from chat.event_writer import announce
 from chat.events import Event, event_append
 from chat.llm import ToolCallReady
 from chat.models import Conversation, InputRequest, Message, Turn
-from chat.models.input_request import STOPPED
+from chat.models.input_request import STOPPED, InputKind
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.replaying import is_paused
@@ -69,7 +69,9 @@ def _taken_up_at(turn: Turn, rows: Sequence[Message], *, is_whole: bool) -> int:
 def _left_open(turn: Turn, position: int, call: ToolCallReady) -> Event:
     """Answer a call that was under way when the turn ended, or that still waited for a person."""
     asked = InputRequest.objects.filter(turn=turn, call_id=call.id).order_by("-created_at").first()
-    waited = asked is not None and asked.answer == STOPPED and not asked.inner_call
+    # a program, or an agent that was asked, had begun: what it did is not known
+    is_begun = asked is not None and (asked.inner_call or asked.kind == InputKind.AGENT)
+    waited = asked is not None and asked.answer == STOPPED and not is_begun
     answer = Answer.failed(CallNotMade() if waited else CallInterrupted(), tool=call.name)
     record = answer.for_record()
     Message.objects.create(

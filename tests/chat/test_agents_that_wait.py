@@ -8,12 +8,15 @@ from django.utils import timezone
 from agents.models import AgentTool
 from agents.offering import agent_offer
 from chat import selectors, services, turns
+from chat.continuing import turn_continue
 from chat.errors import AnsweredElsewhere
-from chat.models import Conversation, InputRequest, Turn
+from chat.models import Conversation, InputRequest, Message, ModelStep, Turn, TurnEvent
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.requests import Reply, request_answer
 from chat.tasks import close_stale_turns
+from registry.executors import base
+from registry.executors.base import Output
 from registry.models import Invocation
 from tests import factories
 from tests.chat.conftest import finished, waiting
@@ -21,6 +24,7 @@ from tests.fakes.model_server import MODEL, Call
 from tests.live import eventually
 
 pytestmark = pytest.mark.django_db(transaction=True)
+SECRET = "canary-secret-agents-42"
 
 
 def agent_of(owner, name, *tools, **fields):
@@ -308,3 +312,81 @@ def test_what_an_agent_was_asked_stands_in_no_list_but_has_its_page(
     eventually(
         lambda: not Turn.objects.filter(status=TurnStatus.WAITING).exists(), what="both stopped"
     )
+
+
+def test_a_turn_that_was_stopped_and_continued_may_wait_for_an_agent_again(
+    conversation, model, alice, expert
+):
+    turn, *_ = asked(conversation, model)
+    services.turn_stop(turn)
+    finished(turn)
+    model.calls(Call("ask_expert", {"message": "Once more: 17*23?"}, "more"))
+    model.calls(Call("calculator", {"expression": "17*23"}, "sum"))
+    turn_continue(turn)
+    (outer,) = waiting(turn)
+    model.enqueue("It is 391.", "391.")
+    inner = Turn.objects.get(pk=outer.asked["turn"])
+    request_answer(alice, waiting(inner)[0].pk, Reply(decision="approve"))
+    assert finished(turn).status == TurnStatus.COMPLETED, turn.error
+    rows = turn.messages.filter(role=Role.TOOL).order_by("position")
+    assert rows[0].result["error"]["code"] == "call_interrupted", "it had been asked"
+    assert rows[1].result["output"] == {"answer": "It is 391."}
+    assert Conversation.objects.filter(agent=expert).count() == 2
+
+
+def test_neither_a_team_mate_nor_anybody_else_sees_or_answers_what_agents_wait_for(
+    alice, bob, client_for, model
+):
+    team = factories.make_team("Crew", alice, bob)
+    expert = agent_of(alice, "Expert", visibility="team", team=team)
+    front = agent_of(alice, "Front", agent_offer(expert), visibility="team", team=team)
+    model.calls(Call("ask_expert", {"message": "Ask."}, "ask"))
+    model.calls(Call("ask_user", {"question": "Which?"}, "q"))
+    turn = services.message_send(factories.make_conversation(alice, front), content="Ask.")
+    (outer,) = waiting(turn)
+    inner = Turn.objects.get(pk=outer.asked["turn"])
+    (request,) = waiting(inner)
+    client = client_for(bob)
+    for row in (outer, request):
+        conversation_id = row.turn.conversation_id
+        base = f"/api/v1/conversations/{conversation_id}/requests/"
+        body = {"decision": "answer", "text": "x"}
+        assert client.get(base).status_code == 404
+        told = client.post(f"{base}{row.pk}/", body, content_type="application/json")
+        assert told.status_code == 404
+        assert client.get(f"/chat/requests/{row.pk}/").status_code == 404
+        assert client.post(f"/chat/requests/{row.pk}/", body).status_code == 404
+    services.turn_stop(turn)
+    finished(inner)
+
+
+def test_what_the_agent_was_given_in_confidence_stands_in_neither_conversation(
+    alice, model, monkeypatch
+):
+    package = factories.make_package(env=[{"name": "EXA_API_KEY"}])
+    tool = factories.make_tool(package=package, wire_name="search_web")
+    expert = agent_of(alice, "Expert", tool)
+    front = agent_of(alice, "Front", agent_offer(expert))
+    real = base.executor_for
+
+    class Echoing:
+        def execute(self, spec, arguments, context):
+            return Output(value=f"found with {context.env(['EXA_API_KEY'])['EXA_API_KEY']}")
+
+    monkeypatch.setattr(
+        "registry.execution.executor_for",
+        lambda kind: Echoing() if kind == tool.kind else real(kind),
+    )
+    model.calls(Call("ask_expert", {"message": "Search."}, "ask"))
+    model.calls(Call("search_web", {"text": "x"}, "s"))
+    turn = services.message_send(factories.make_conversation(alice, front), content="Ask.")
+    (outer,) = waiting(turn)
+    (request,) = waiting(Turn.objects.get(pk=outer.asked["turn"]))
+    assert request.kind == "credential"
+    model.enqueue("Found.", "Found.")
+    request_answer(alice, request.pk, Reply(decision="set", values={"EXA_API_KEY": SECRET}))
+    assert finished(turn).status == TurnStatus.COMPLETED, turn.error
+    rows = [TurnEvent, Message, InputRequest, ModelStep, Invocation]
+    everything = str([list(row.objects.values()) for row in rows] + [model.requests])
+    assert "found with ••••••" in everything
+    assert SECRET not in everything

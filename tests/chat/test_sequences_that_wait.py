@@ -127,7 +127,8 @@ def lacking(alice):
     """A sequence that counts, and then calls a tool whose key nobody set."""
     package = factories.make_package(env=[{"name": "EXA_API_KEY"}])
     tool = factories.make_tool(package=package, wire_name="search_web")
-    return conversation_with(alice, counting(), step(tool, storeOutputAs="found"))
+    mapped = {"text": {"source": "initialInput", "key": "text"}}
+    return conversation_with(alice, counting(), step(tool, inputMapping=mapped))
 
 
 def test_what_a_step_lacks_is_asked_for_before_the_first_step(

@@ -156,7 +156,8 @@ def test_a_loop_waits_at_its_third_item_and_goes_on_as_decided(
     assert sent == [0, 1, 3, 4]  # each once
     assert result.invocation_id == UUID(pause.start.invocation)
     inside = Invocation.objects.filter(parent_id=result.invocation_id)
-    assert inside.count() == 4 + (said.approved is True)
+    assert inside.count() == 5, "what a person denied is written down too"
+    assert inside.filter(decision=Decision.DENIED).count() == (said.approved is False)
     assert inside.filter(decision=Decision.APPROVED).count() == (said.approved is True)
     assert result.details is not None
     assert [bool(call.get("replayed")) for call in result.details["calls"]] == [
