@@ -390,3 +390,22 @@ def test_what_the_agent_was_given_in_confidence_stands_in_neither_conversation(
     everything = str([list(row.objects.values()) for row in rows] + [model.requests])
     assert "found with ••••••" in everything
     assert SECRET not in everything
+
+
+def test_the_pages_of_what_another_agent_waits_for_take_no_answer(
+    conversation, model, alice, client_for
+):
+    turn, outer, _, _ = asked(conversation, model)
+    client = client_for(alice)
+    assert client.get(f"/chat/{conversation.pk}/").status_code == 200
+    path = f"/chat/requests/{outer.pk}/"
+    assert client.get(path).status_code == 200
+    for sent in ({"decision": "approve"}, {"decision": "skip"}, {}):
+        for headers in ({}, {"HX-Request": "true"}):
+            told = client.post(path, sent, headers=headers)
+            assert told.status_code in {409, 422}, told.content
+    outer.refresh_from_db()
+    assert outer.answer is None
+    services.turn_stop(turn)
+    assert client.get(path).status_code == 200
+    assert client.get(f"/chat/{conversation.pk}/").status_code == 200
