@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from agents.selectors import agent_visible_to
 from chat.answers import Answer
+from chat.endings import turns_close_stale
 from chat.errors import CallInterrupted, CallNotMade, TurnNotContinuable, TurnOpen
 from chat.event_writer import announce
 from chat.events import Event, event_append
@@ -15,7 +16,7 @@ from chat.models import Conversation, InputRequest, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.resuming import CONTINUED, RESUMED, open_calls, recorded_of
-from chat.turns import turn_start, turns_close_stale
+from chat.turns import turn_start
 from chat.waiting import STOPPED
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 from celery import shared_task
 
 from chat import bench_running
-from chat.turns import turns_close_stale
+from chat.endings import turns_close_stale
 from chat.variables import expired
 
 
