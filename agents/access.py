@@ -1,6 +1,6 @@
 """What an agent may call, and under which circumstances."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from threading import Event
@@ -43,39 +43,46 @@ def linked_tools(agent: Agent, user: User, arm: Arm | None = None) -> QuerySet[T
 
 def pins_of(agent: Agent, arm: Arm | None = None) -> dict[UUID, int | None]:
     """Return the version that each link pins, of the agent's links or those of an arm."""
-    if arm is not None:
-        return dict(ArmTool.objects.filter(arm=arm).values_list("tool_id", "pinned_version"))
-    return dict(AgentTool.objects.filter(agent=agent).values_list("tool_id", "pinned_version"))
+    rows = ArmTool.objects.filter(arm=arm) if arm else AgentTool.objects.filter(agent=agent)
+    return dict(rows.values_list("tool_id", "pinned_version"))
 
 
 def linked_toolset(agent: Agent, user: User, arm: Arm | None = None) -> Toolset:
-    """Return the specs of the carried tools, each at the version its link pins.
+    """Return the specs of the carried tools as they are linked, each at the version its link pins.
 
-    They have the names and descriptions that the agent's links give them; what a rule denies is
-    left out. Raises NameClash when two of them have one name.
+    What a rule denies is left out. Raises NameClash when two of them have one name.
     """
-    named = as_linked(agent)
-    specs = load_specs(linked_tools(agent, user, arm), pins_of(agent, arm))
-    settings = settings_of(agent.pk)
+    return toolset_of(agent, user, arm, settings_of(agent.pk))
+
+
+def toolset_of(agent: Agent, user: User, arm: Arm | None, settings: Settings | None) -> Toolset:
+    """Return what `linked_toolset` does, where the agent's settings have been read in full."""
+    if settings is None or (arm is None and not settings.links):
+        return Toolset()
+    specs = load_specs(linked_tools(agent, user, arm), pins_in(settings, arm))
+    named = as_linked(settings)
     return Toolset(named(spec) for spec in specs if not _denies(settings, spec))
 
 
-def as_linked(agent: Agent) -> Callable[[ToolSpec], ToolSpec]:
+def pins_in(settings: Settings, arm: Arm | None) -> dict[UUID, int | None]:
+    """Return what `pins_of` does, where the agent's settings have been read in full."""
+    if arm is not None:
+        return dict(ArmTool.objects.filter(arm=arm).values_list("tool_id", "pinned_version"))
+    return {tool_id: link.pinned for tool_id, link in settings.links.items()}
+
+
+def as_linked(settings: Settings) -> Callable[[ToolSpec], ToolSpec]:
     """Return what gives a tool the name and description of its link, where that has its own."""
-    links = AgentTool.objects.filter(agent=agent).exclude(name_override="", description_override="")
-    own = {
-        link.tool_id: link for link in links.only("tool", "name_override", "description_override")
-    }
 
     def named(spec: ToolSpec) -> ToolSpec:
-        link = own.get(spec.tool_id)
-        if link is None:
+        link = settings.links.get(spec.tool_id)
+        if link is None or not (link.name or link.description):
             return spec
         return replace(
             spec,
-            wire_name=link.name_override or spec.wire_name,
+            wire_name=link.name or spec.wire_name,
             known_as=spec.own_name,
-            description=link.description_override or spec.description,
+            description=link.description or spec.description,
         )
 
     return named
@@ -94,12 +101,6 @@ def denied_by(agent: Agent) -> Callable[[UUID], bool]:
         return tool is not None and _denies(settings, load_spec(tool))
 
     return denied
-
-
-def denied_among(agent: Agent, tool_ids: Collection[UUID]) -> frozenset[UUID]:
-    """Return those of the tools that the agent's links deny now."""
-    links = AgentTool.objects.filter(agent=agent, tool__in=tool_ids, approval=Approval.DENY)
-    return frozenset(links.values_list("tool_id", flat=True))
 
 
 def _denies(settings: Settings | None, spec: ToolSpec) -> bool:

@@ -92,10 +92,11 @@ def linked_judged(agent: Agent) -> list[Judged]:
 
     What waits for approval inside a sequence is asked about when the sequence is called.
     """
-    settings, named = settings_of(agent.pk), as_linked(agent)
+    settings = settings_of(agent.pk)
     judged: list[Judged] = []
     if settings is None:
         return judged
+    named = as_linked(settings)
     for link in links_of(agent):
         try:
             spec = named(load_spec(link.tool, link.pinned_version))

@@ -6,7 +6,7 @@ from functools import cached_property
 from uuid import UUID
 
 from agents.approval_patterns import catches, catches_because
-from agents.models import Agent, AgentTool, ApprovalRule
+from agents.models import Agent, AgentTool
 from agents.models.agent import ApprovalDefault
 from agents.models.agent_tool import Approval
 from registry.annotations import Annotations
@@ -35,10 +35,12 @@ _RULED = {
 
 @dataclass(frozen=True, kw_only=True)
 class LinkSays:
-    """What one link says of its tool."""
+    """What one link says of its tool; `pinned` is the version it keeps to, None the current."""
 
     approval: str = Approval.RULES
     name: str = ""
+    description: str = ""
+    pinned: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,19 +112,25 @@ def package_path(spec: ToolSpec) -> str:
 
 def settings_of(agent_id: UUID, tool_ids: Collection[UUID] | None = None) -> Settings | None:
     """Read an agent's settings, of its links those of `tool_ids`; None when the agent is gone."""
-    default = Agent.objects.filter(pk=agent_id).values_list("approval_default", flat=True).first()
-    if default is None:
+    said = list(
+        Agent.objects.filter(pk=agent_id)
+        .order_by("approval_rules__created_at", "approval_rules__pk")
+        .values_list("approval_default", "approval_rules__effect", "approval_rules__pattern")
+    )
+    if not said:
         return None
-    rules = ApprovalRule.objects.filter(agent=agent_id).order_by("created_at", "pk")
     links = AgentTool.objects.filter(agent=agent_id)
     if tool_ids is not None:
         links = links.filter(tool_id__in=tool_ids)
+    read = links.values_list(
+        "tool_id", "approval", "name_override", "description_override", "pinned_version"
+    )
     return Settings(
-        default=default,
-        rules=tuple(rules.values_list("effect", "pattern")),
+        default=said[0][0],
+        rules=tuple((effect, pattern) for _, effect, pattern in said if effect is not None),
         links={
-            tool_id: LinkSays(approval=approval, name=name)
-            for tool_id, approval, name in links.values_list("tool_id", "approval", "name_override")
+            tool_id: LinkSays(approval=approval, name=name, description=told, pinned=pinned)
+            for tool_id, approval, name, told, pinned in read
         },
     )
 
@@ -132,9 +140,13 @@ def policy_of(agent: Agent) -> Policy:
     agent_id = agent.pk
 
     def policy(spec: ToolSpec) -> Verdict:
-        settings = settings_of(agent_id, [spec.tool_id])
-        if settings is None:
-            return Verdict(effect=Effect.DENY, reason="The agent of this call was deleted.")
-        return settings.verdict(spec)
+        return verdict_of(settings_of(agent_id, [spec.tool_id]), spec)
 
     return policy
+
+
+def verdict_of(settings: Settings | None, spec: ToolSpec) -> Verdict:
+    """Say what becomes of calls to a tool; without settings the agent is gone, and may nothing."""
+    if settings is None:
+        return Verdict(effect=Effect.DENY, reason="The agent of this call was deleted.")
+    return settings.verdict(spec)

@@ -1,8 +1,9 @@
 """Secrets: sealed when stored, opened only for the call that needs them."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db.models import F, Q, QuerySet
@@ -59,10 +60,20 @@ def known_values(user: User, agent: Agent | None) -> list[str]:
 
     One that cannot be opened cannot appear anywhere either, so it is left out.
     """
+    return opened(known_sealed(user, agent))
+
+
+def known_sealed(user: User, agent: Agent | None) -> "QuerySet[Credential, tuple[Any, ...]]":
+    """Return the sealed values of `known_values`, as `(name, ciphertext)`."""
+    return _found(user, agent).order_by().values_list("name", "ciphertext")
+
+
+def opened(sealed: Iterable[tuple[Any, ...]]) -> list[str]:
+    """Open sealed values, given as `(name, ciphertext)`; those that cannot be are left out."""
     values = []
-    for credential in _found(user, agent):
+    for name, ciphertext in sealed:
         with suppress(CredentialUnreadable):
-            values.append(reveal(credential))
+            values.append(revealed(name, ciphertext))
     return values
 
 

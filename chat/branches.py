@@ -10,13 +10,14 @@ from uuid import UUID
 from django.db import transaction
 
 from agents.selectors import agent_visible_to
+from chat.endings import turns_close_stale
 from chat.errors import TurnOpen
 from chat.models import Message, Turn
 from chat.models.message import Role
 from chat.opening import checked_content, locked, open_turn_of, title_from, turn_open
 from chat.secrecy import Secrecy
 from chat.selectors import leaf_of
-from chat.turns import turn_start, turns_close_stale
+from chat.turns import turn_start
 from config.lib.errors import NotFound
 
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from agents.selectors import agent_visible_to
 from chat.answers import Answer
+from chat.endings import turns_close_stale
 from chat.errors import CallInterrupted, CallNotMade, TurnNotContinuable, TurnOpen
 from chat.event_writer import announce
 from chat.events import Event, event_append
@@ -18,7 +19,7 @@ from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.replaying import is_paused
 from chat.resuming import CONTINUED, RESUMED, open_calls, recorded_of
-from chat.turns import turn_start, turns_close_stale
+from chat.turns import turn_start
 
 
 def turn_continue(turn: Turn) -> Turn:

@@ -22,6 +22,7 @@ MOST_WAITING = 256
 """Messages that are kept for a listener that does not take them."""
 
 RECONNECT_SECONDS = 1.0
+CANCEL_SECONDS = 0.1
 
 
 class Listener:
@@ -102,9 +103,9 @@ class Hub:
     async def _leave(self, channel: str) -> None:
         if not self._listeners:
             reader, self._reader, self._news = self._reader, None, None
-            if reader is not None:
-                reader.cancel()
-                await asyncio.wait({reader})
+            while reader is not None and not reader.done():
+                reader.cancel()  # more than once: opening a connection may swallow it
+                await asyncio.wait({reader}, timeout=CANCEL_SECONDS)
         elif self._news is not None:
             with suppress(RedisError, OSError):
                 await self._news.unsubscribe(channel)

@@ -106,7 +106,12 @@ class Toolbox:
         return [*self._always, *tools]
 
     def discover(
-        self, need: str, recent: Sequence[str] = (), limit: int | None = None
+        self,
+        need: str,
+        recent: Sequence[str] = (),
+        limit: int | None = None,
+        *,
+        keep: bool = True,
     ) -> JsonObject:
         """Search for what a message needs, add what fits, and return what was found.
 
@@ -116,7 +121,7 @@ class Toolbox:
         the mode does not search first, it is what the model is told of. Neither a search that fails
         nor a tool that does not load is an error of the turn: both are told here. What was said is
         what later searches of the model are understood by. A turn that is taken up again has
-        searched already.
+        searched already. Without `keep`, what was discovered is written down by `keep`.
         """
         self._said = (*recent, need)
         if self._turn.found is not None:
@@ -127,7 +132,13 @@ class Toolbox:
         else:
             found = {"query": "", "tools": [], "took_ms": 0, "mode": "", "searched": False}
         found["tools"] = [*self._offered.untold, *found["tools"]]
+        if keep:
+            self.keep()
         return {**found, **self._offered.account()}
+
+    def keep(self) -> None:
+        """Write down what was discovered: beside the model's work, which need not wait for it."""
+        self._offered.keep()
 
     def _discovered(self, wanted: Wanted, recent: Sequence[str], limit: int | None) -> JsonObject:
         found: JsonObject = {
@@ -207,8 +218,10 @@ class Toolbox:
         spec = registered.named(name)
         if spec is None:
             raise registered.unknown(name, self.toolset)
+        registered.renew()
         fit, _ = registered.kept([spec.tool_id])
         self._offered.add(fit.values())
+        self._offered.keep()
         return spec
 
     def _run_code(
@@ -275,7 +288,9 @@ class Toolbox:
         self._searches.asked()
         if refusal := self._searches.refusal(wanted):
             return Answer(status="succeeded", value={"tools": [], "note": refusal})
+        self._offered.registered.renew()
         found = self._discovered(wanted, self._said, checked["limit"])
+        self._offered.keep()
         duration = round((monotonic() - started) * 1000)
         found |= self._offered.account()
         details = {"found": found}

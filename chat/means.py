@@ -1,5 +1,7 @@
 """What a conversation adds to the circumstances of the calls that are made in it."""
 
+from uuid import UUID
+
 from chat.artifacts import ConversationArtifacts
 from chat.models import Turn
 from chat.variables import env_with_variables
@@ -15,7 +17,12 @@ def of_turn(context: CallContext) -> CallContext:
     turn = Turn.objects.filter(pk=context.turn_id).first() if context.turn_id else None
     if turn is None:
         return context
+    return of_conversation(context, turn.conversation_id)
+
+
+def of_conversation(context: CallContext, conversation_id: UUID) -> CallContext:
+    """Return the circumstances with those of a conversation."""
     return context.derive(
-        env=env_with_variables(turn.conversation_id, context.env),
-        artifacts=ConversationArtifacts(turn.conversation_id),
+        env=env_with_variables(conversation_id, context.env),
+        artifacts=ConversationArtifacts(conversation_id),
     )

@@ -34,6 +34,7 @@ class Offered:
         self._mode = DiscoveryMode((arm or agent).discovery_mode)
         self._hidden: dict[UUID, int] = {}
         self._evicted: list[Shown] = []
+        self._unkept: list[tuple[list[UUID], list[UUID]]] = []
         self.registered = Registered(agent, context, arm)
         self.untold = [
             entry_of(tool.wire_name, tool.title, reason)
@@ -47,7 +48,10 @@ class Offered:
             self._take_found()
 
     def add(self, specs: Iterable[ToolSpec]) -> dict[UUID, str]:
-        """Tell the model of finds of this turn, in their order; return why not, where it is so."""
+        """Tell the model of finds of this turn, in their order; return why not, where it is so.
+
+        `keep` writes them down.
+        """
         problems: dict[UUID, str] = {}
         added: list[UUID] = []
         gone: list[UUID] = []
@@ -73,8 +77,15 @@ class Offered:
                 added.append(spec.tool_id)
                 gone += [each.spec.tool_id for each in evicted]
             if added:
-                tools_discovered(self._turn, added, gone)
+                self._unkept.append((added, gone))
         return problems
+
+    def keep(self) -> None:
+        """Keep in the rows what was found since the last time."""
+        with self._lock:
+            unkept, self._unkept = self._unkept, []
+            for added, gone in unkept:
+                tools_discovered(self._turn, added, gone)
 
     def use(self, tool_ids: Collection[UUID]) -> None:
         """Note that the turn found again, or calls, what was found before."""

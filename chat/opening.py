@@ -3,9 +3,12 @@
 Whoever opens or ends a turn locks the conversation first, so that two never do so at once.
 """
 
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.conf import settings
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Max, Q, Value
 
 from agents.models import Agent
 from chat.errors import TurnOpen
@@ -19,9 +22,29 @@ LONGEST_MESSAGE = 100_000
 LONGEST_TITLE = 120
 
 
+@dataclass(frozen=True, kw_only=True)
+class State:
+    """How a conversation stands: the turn that the agent is not done with, and the last number."""
+
+    open_turn: UUID | None
+    last_number: int
+
+
 def locked(conversation_id: UUID) -> Conversation:
-    """Lock a conversation until the end of the transaction, and return it as it is now."""
-    return Conversation.objects.select_for_update().get(pk=conversation_id)
+    """Lock a conversation until the end of the transaction, and return it as it is now.
+
+    So are its agent and its person, which are not locked.
+    """
+    related = Conversation.objects.select_related("agent", "user")
+    return related.select_for_update(of=("self",)).get(pk=conversation_id)
+
+
+def state_of(conversation: Conversation) -> State:
+    """Return how a locked conversation stands."""
+    read = conversation.turns.aggregate(
+        last=Max("number"), open=ArrayAgg("pk", filter=Q(status__in=OPEN), default=Value([]))
+    )
+    return State(open_turn=next(iter(read["open"]), None), last_number=read["last"] or 0)
 
 
 def open_turn_of(conversation: Conversation) -> Turn | None:
@@ -30,18 +53,24 @@ def open_turn_of(conversation: Conversation) -> Turn | None:
 
 
 def turn_open(
-    conversation: Conversation, agent: Agent, content: str, *, parent_id: UUID | None
+    conversation: Conversation,
+    agent: Agent,
+    content: str,
+    *,
+    parent_id: UUID | None,
+    state: State | None = None,
 ) -> Turn:
     """Write the turn that follows `parent_id`, with its message, into a locked conversation.
 
-    It becomes the end of the branch that is shown. Raises TurnOpen while another one is open.
+    It becomes the end of the branch that is shown. `state` is given where it has been read
+    behind the lock. Raises TurnOpen while another one is open.
     """
-    if standing := open_turn_of(conversation):
-        raise TurnOpen(turn=str(standing.pk))
-    last = conversation.turns.order_by("-number").values_list("number", flat=True).first()
+    state = state or state_of(conversation)
+    if state.open_turn:
+        raise TurnOpen(turn=str(state.open_turn))
     turn = Turn.objects.create(
         conversation=conversation,
-        number=(last or 0) + 1,
+        number=state.last_number + 1,
         parent_id=parent_id,
         model=agent.model or settings.OUTFITTER_MODEL,
     )

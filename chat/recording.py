@@ -16,7 +16,7 @@ from chat.llm import (
     Usage,
 )
 from chat.loop import CallStarted, Finished, LoopEvent, Paused, Said, readable
-from chat.models import Message, Turn
+from chat.models import Message
 from chat.models.message import Role
 from chat.resuming import Recorded
 from chat.secrecy import Secrecy
@@ -49,15 +49,15 @@ class Recorder:
         self._notes: dict[str, list[JsonObject]] = {}
         self.usage: Usage | None = recorded.usage
 
-    async def started(self, model: str) -> None:
+    def started(self, model: str) -> None:
         """Tell that the turn runs; nothing waits for it to be written."""
         self._log.append_soon("turn.started", {"model": model})
 
-    async def found(self, found: JsonObject) -> None:
-        """Keep and tell what the search for the user's message found."""
+    def found(self, found: JsonObject) -> JsonObject:
+        """Tell what the search for the user's message found; return what is to be kept of it."""
         found = self._secrecy.masker.value(storable(found))
         self._log.append_soon("tools.found", found)
-        await in_thread(Turn.objects.filter(pk=self._turn_id).update, found=found)
+        return found
 
     async def take(self, event: LoopEvent) -> None:
         """Keep and tell one event of the loop."""

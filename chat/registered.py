@@ -4,7 +4,8 @@ import difflib
 from collections.abc import Collection, Iterable
 from uuid import UUID
 
-from agents.access import denied_among, linked_tools, linked_toolset, pins_of
+from agents.access import as_linked, linked_tools, pins_in, toolset_of
+from agents.approvals import settings_of, verdict_of
 from agents.models import Agent, Arm
 from config.lib.errors import DomainError
 from registry.approval import Effect
@@ -42,9 +43,14 @@ class Registered:
         self._agent = agent
         self._context = context
         self._arm = arm
+        self._settings = settings_of(agent.pk)
         self.unloaded: list[tuple[Tool, str]] = []
         self.linked = self._linked()
         self._by_id = {spec.tool_id: spec for spec in self.linked.values()}
+
+    def renew(self) -> None:
+        """Read anew what the agent's settings say of tools: a turn may take hours."""
+        self._settings = settings_of(self._agent.pk)
 
     def found(self, tool_ids: Collection[UUID]) -> tuple[dict[UUID, ToolSpec], dict[UUID, str]]:
         """Return the specs of what a search just found, and why others were not loaded."""
@@ -107,8 +113,9 @@ class Registered:
         self, tools: Iterable[Tool], problems: dict[UUID, str]
     ) -> tuple[dict[UUID, ToolSpec], dict[UUID, str]]:
         tools = list(tools)
-        denied = denied_among(self._agent, [tool.pk for tool in tools])
-        problems |= dict.fromkeys(denied, DENIED)
+        settings = self._settings
+        if settings is not None:
+            problems |= {tool.pk: DENIED for tool in tools if settings.denies_link(tool.pk)}
         specs = {each.pk: self._by_id[each.pk] for each in tools if each.pk in self._by_id}
         others = [tool for tool in tools if tool.pk not in specs and tool.pk not in problems]
         try:
@@ -120,25 +127,28 @@ class Registered:
                 except DomainError as error:
                     problems[tool.pk] = error.message
         for tool_id, spec in specs.items():
-            if (verdict := self._context.policy(spec)).effect == Effect.DENY:
+            if (verdict := verdict_of(settings, spec)).effect == Effect.DENY:
                 problems[tool_id] = verdict.reason or DENIED
         usable = {tool_id: spec for tool_id, spec in specs.items() if tool_id not in problems}
         return usable, problems
 
     def _linked(self) -> Toolset:
-        agent, user, arm = self._agent, self._context.user, self._arm
         try:
-            return linked_toolset(agent, user, arm)
+            return toolset_of(self._agent, self._context.user, self._arm, self._settings)
         except DomainError:
             return self._linked_one_by_one()
 
     def _linked_one_by_one(self) -> Toolset:
         """Load what can be loaded of the linked tools and keep the reasons for the others."""
-        pins = pins_of(self._agent, self._arm)
         toolset = Toolset()
+        if (settings := self._settings) is None:
+            return toolset
+        pins, named = pins_in(settings, self._arm), as_linked(settings)
         for tool in linked_tools(self._agent, self._context.user, self._arm):
             try:
-                toolset = toolset.plus([load_spec(tool, pins.get(tool.pk))])
+                spec = load_spec(tool, pins.get(tool.pk))
+                if verdict_of(settings, spec).effect != Effect.DENY:
+                    toolset = toolset.plus([named(spec)])
             except DomainError as error:
                 self.unloaded.append((tool, error.message))
         return toolset

@@ -1,6 +1,7 @@
 """Every change that a person makes to a conversation."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from functools import partial
 from typing import Literal, cast
 
@@ -12,11 +13,13 @@ from agents.experiments import arm_drawn
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
 from chat import queueing, turns
+from chat.endings import turns_close_stale
 from chat.models import Conversation, QueuedMessage, Turn
 from chat.models.turn import OPEN
-from chat.opening import LONGEST_TITLE, checked_content, locked, open_turn_of, turn_open
+from chat.opening import LONGEST_TITLE, checked_content, locked, state_of, turn_open
+from chat.preparing import Sent
 from chat.secrecy import Secrecy
-from chat.turns import turn_start, turns_close_stale
+from chat.turns import turn_start
 from chat.variables import env_with_variables, variables_remember
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import clean_text
@@ -132,18 +135,23 @@ def turn_stop(turn: Turn) -> None:
 def _message_take(
     conversation: Conversation, content: str, env: Mapping[str, str] | None, *, may_wait: bool
 ) -> Turn | QueuedMessage:
-    secrecy = Secrecy(conversation)
     content = checked_content(content)
-    agent = agent_visible_to(conversation.user, conversation.agent.slug)
-    turns_close_stale(conversation.pk)
     with transaction.atomic():
-        variables_remember(conversation, env or {})
+        if env:
+            variables_remember(conversation, env)
         now = locked(conversation.pk)
+        if now.agent.owner_id != now.user_id:
+            agent_visible_to(now.user, now.agent.slug)
+        secrecy = Secrecy(now)
         content = secrecy.look().text(content)
-        if may_wait and open_turn_of(now):
+        state = state_of(now)
+        if state.open_turn and turns_close_stale(now.pk):
+            state = state_of(now)
+        if may_wait and state.open_turn:
             return queueing.message_queue(now, content)
-        turn = turn_open(now, agent, content, parent_id=now.head_id)
-        transaction.on_commit(partial(turn_start, turn.pk))
+        turn = turn_open(now, now.agent, content, parent_id=now.head_id, state=state)
+        # a copy: whoever sent it may read its own anew
+        transaction.on_commit(partial(turn_start, turn.pk, Sent(copy(turn), secrecy)))
     conversation.head, conversation.title = turn, now.title
     turn.conversation = conversation
     return turn

@@ -7,13 +7,13 @@ from contextlib import aclosing
 from django.http import HttpRequest, StreamingHttpResponse
 from django.utils import timezone
 
+from chat.endings import STALE_AFTER, turns_close_stale
 from chat.events import Event, events_after
 from chat.folding import TurnView, view_for
 from chat.following import follow
 from chat.models import Turn
 from chat.rendering import changes_html, ended_html, status_html
 from chat.threads import give_up_request_thread, in_thread
-from chat.turns import STALE_AFTER, turns_close_stale
 from config.lib.numbers import whole_number
 
 KEEPALIVE = ": alive\n\n"

@@ -5,8 +5,9 @@ from uuid import UUID
 from celery import shared_task
 
 from chat import bench_running
+from chat.endings import turns_close_stale
 from chat.taking_up import hand_back_missed
-from chat.turns import turn_start, turns_close_stale
+from chat.turns import turn_start
 from chat.variables import expired
 
 

@@ -5,7 +5,6 @@ read anew at each call, so that a new value counts from the next call on.
 """
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from datetime import timedelta
 from uuid import UUID
 
@@ -16,8 +15,8 @@ from django.utils import timezone
 
 from agents.credentials import (
     ENV_NAME,
-    CredentialUnreadable,
-    known_values,
+    known_sealed,
+    opened,
     require_variable,
     revealed,
 )
@@ -90,14 +89,11 @@ def env_with_variables(conversation_id: UUID, stored: Env) -> Env:
 
 def known_in(conversation: Conversation) -> list[str]:
     """Return the values that tools of this conversation may read, or could before they changed."""
-    values = known_values(conversation.user, conversation.agent)
-    rows = ConversationSecret.objects.filter(
+    stored = known_sealed(conversation.user, conversation.agent)
+    own = ConversationSecret.objects.filter(
         conversation=conversation, expires_at__gt=timezone.now()
-    )
-    for row in rows:
-        with suppress(CredentialUnreadable):
-            values.append(revealed(row.name, row.ciphertext))
-    return values
+    ).values_list("name", "ciphertext")
+    return opened(stored.union(own, all=True))  # one query: everything that is said asks for it
 
 
 def _set_now(conversation_id: UUID) -> QuerySet[ConversationSecret]:

@@ -21,11 +21,15 @@ def web_process(
     app: str = PRODUCT,
     port: int | None = None,
     env: Mapping[str, str] | None = None,
+    patience: int = 1,
 ) -> Iterator[tuple[Process, int]]:
-    """Run an ASGI application in a process until the block ends; yields it and its port."""
+    """Run an ASGI application in a process until the block ends; yields it and its port.
+
+    `patience` is how many seconds it waits at its end for streams that are open.
+    """
     port = port or free_port()
     command = [sys.executable, "-m", "uvicorn", app, "--port", str(port)]
-    command += ["--log-level", "warning", "--timeout-graceful-shutdown", "1"]
+    command += ["--log-level", "warning", "--timeout-graceful-shutdown", str(patience)]
     settings = {**environment(), "OUTFITTER_EMBEDDINGS": "off", **(env or {})}
     process = Process("web", command, settings, folder / f"web-{port}.log")
     process.start()

@@ -191,6 +191,9 @@ class StreamingView(APIView):
 class MessagesView(StreamingView):
     """The messages of a conversation."""
 
+    _sent: Turn | None = None
+    """The turn that this request opened; a repeated request finds the one it opened before."""
+
     @extend_schema(
         request=shapes.SendSerializer,
         responses={**STREAM, (202, "application/json"): shapes.PlaceSerializer},
@@ -204,7 +207,9 @@ class MessagesView(StreamingView):
         sent = self._send(request, conversation_id)
         if "queued" in sent.data:
             return sent
-        turn = selectors.turn_of(request.user, conversation_id, UUID(str(sent.data["turn"])))
+        turn = self._sent or selectors.turn_of(
+            request.user, conversation_id, UUID(str(sent.data["turn"]))
+        )
         response = self.followed(request, turn, until_waiting=True)
         response["Turn-Id"] = str(turn.pk)
         return response
@@ -219,6 +224,7 @@ class MessagesView(StreamingView):
         send = services.message_send_or_queue if may_wait else services.message_send
         taken = send(conversation, **fields)
         if isinstance(taken, Turn):
+            self._sent = taken
             return Response({"turn": str(taken.pk)})
         place = {"queued": str(taken.pk), "position": place_of(taken)}
         return Response(place, status=status.HTTP_202_ACCEPTED)

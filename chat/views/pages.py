@@ -10,10 +10,10 @@ from django.shortcuts import render
 from chat import selectors
 from chat.artifacts import artifacts_of
 from chat.demo import is_demo
+from chat.endings import turns_close_stale
 from chat.models import Conversation
 from chat.queueing import queue_of
 from chat.rendering import ShownTurn, shown_turn
-from chat.turns import turns_close_stale
 from chat.variables import variables_of
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest

@@ -81,6 +81,13 @@ def row(name: str, unit: str, ours: float, baseline: float, target: float, limit
     held([Row(name, unit, *values, target, ratio <= target, limit)])
 
 
+def within(name: str, ours: float, baseline: float, target: float) -> None:
+    """Add a row whose target is what the server may add, in ms, whatever the baseline takes."""
+    ratio = round(ours / baseline, 4)
+    values = (round(ours, 3), BARE_STREAM, round(baseline, 3), ratio)
+    held([Row(name, "ms", *values, target, ours <= target, target)])
+
+
 def test_from_the_message_to_the_model(many_tools, talking, alice, model, bare, tmp_path):
     """The model is asked with the tools that were found among ten thousand."""
     asked = cycle(Tool.objects.exclude(title="").values_list("title", flat=True)[:40])
@@ -102,7 +109,7 @@ def test_from_the_message_to_the_model(many_tools, talking, alice, model, bare, 
     assert len(model.tools_offered(-2)) > 1 or len(model.tools_offered()) > 1
     overhead = medians[""] - medians[BARE_STREAM]
     name = f"message → model, among {TOOLS:,} tools: added"
-    row(name, "ms", overhead, medians[BARE_STREAM], 20, 15)
+    within(name, overhead, medians[BARE_STREAM], 15)
 
 
 @pytest.mark.parametrize(
@@ -122,7 +129,7 @@ def test_words_passed_on(talking, alice, model, bare, tmp_path, name, chosen):
         ours()
         medians = in_turns({"": ours, BARE_STREAM: passing_on(bare, "/say")})
     overhead = medians[""] - medians[BARE_STREAM]
-    row(f"{name} passed on: added", "ms", overhead, medians[BARE_STREAM], 4, 3)
+    within(f"{name} passed on: added", overhead, medians[BARE_STREAM], 3)
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from chat import queueing, services
+from chat.endings import turns_close_stale
 from chat.errors import QueueFull
 from chat.models import Conversation, ConversationSecret, QueuedMessage, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
 from chat.rendering import ended_html
-from chat.turns import turn_finish, turns_close_stale
+from chat.turns import turn_finish
 from config.lib.errors import InvalidInput, NotFound
 from tests import factories
 from tests.factories import make_turn

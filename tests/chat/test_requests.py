@@ -34,11 +34,11 @@ def asking(monkeypatch):
         effect = effects.get(spec.wire_name, Effect.ALLOW)
         return Verdict(effect=effect, reason="The rule “ask calculator”.")
 
-    from chat import turns
+    from chat import preparing
 
-    real = turns.agent_context
+    real = preparing.agent_context
     monkeypatch.setattr(
-        turns, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
+        preparing, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
     )
     return effects
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import threading
+import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -108,3 +110,27 @@ def test_a_turn_is_followed_in_another_process_which_tells_that_the_first_was_ki
     assert any('"turn_interrupted"' in line for line in rest)
     turn.refresh_from_db()
     assert turn.status == TurnStatus.FAILED
+
+
+def test_a_process_that_is_told_to_end_closes_its_turns_at_once_and_waits_for_no_stream(
+    alice, model: ModelServer, bearer, tmp_path
+):
+    agent = factories.make_agent(alice, model=MODEL, discovery_mode="linked")
+    path = f"/api/v1/conversations/{factories.make_conversation(alice, agent).pk}/messages/"
+    env = {"OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
+    model.enqueue(Reply("One two three.", hold=(hold := threading.Event())))
+    with web_process(tmp_path, env=env, patience=30) as (process, port):
+        url = f"http://127.0.0.1:{port}{path}"
+        with httpx.stream("POST", url, json={"content": "Hi"}, headers=bearer, timeout=60) as sent:
+            lines = sent.iter_lines()
+            while "One two" not in next(lines):
+                pass
+            told = time.monotonic()
+            process.popen.send_signal(signal.SIGTERM)
+            rest = list(lines)
+        process.popen.wait(30)
+        took = time.monotonic() - told
+    hold.set()
+    assert "event: turn.failed" in rest
+    assert any('"turn_interrupted"' in line for line in rest)
+    assert took < SOON, "it waited for the stream, which it may do for half a minute"

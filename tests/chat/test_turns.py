@@ -7,11 +7,11 @@ import pytest
 from django.utils import timezone
 
 from chat import services
+from chat.endings import turns_close_stale
 from chat.errors import TurnOpen
 from chat.models import Conversation, Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN, TurnStatus
-from chat.turns import turns_close_stale
 from registry.models import Invocation
 from tests import factories
 from tests.chat.conftest import finished
