@@ -88,8 +88,7 @@ async def stream(
                 if text := choice.delta.content:
                     size += len(text)
                     yield TextDelta(clean_text(text))
-            if size + calls.size > MOST_CHARACTERS:
-                raise errors.AnswerTooLong(model=model)
+            _require_end(size + calls.size, model)
             clock.heard()
             async with clock.next():
                 chunk = await anext(chunks, _END)
@@ -146,6 +145,12 @@ class _Clock:
     def heard(self) -> None:
         """Take note that the answer is under way."""
         self._most = self._patience.between
+
+
+def _require_end(size: int, model: str) -> None:
+    """Raise AnswerTooLong when an answer of so many characters is to be given up."""
+    if size > MOST_CHARACTERS:
+        raise errors.AnswerTooLong(model=model)
 
 
 def _how_it_broke(ended: str, model: str, *, empty: bool) -> errors.ModelError | None:
