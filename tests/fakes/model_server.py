@@ -105,6 +105,8 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self.arrived = 0.0
         """When the last question came, by this process's `time.perf_counter`."""
+        self.keyed: dict[str, list[Reply]] = {}
+        """Answers by the user's message, for conversations side by side; the script is for all."""
         self._script: deque[Reply] = deque()
         self._embeddings: deque[Embedding] = deque()
 
@@ -135,13 +137,19 @@ class ModelServer:
     async def answer(self, request: Request) -> Response:
         """Take the next answer from the script."""
         self.arrived = time.perf_counter()
-        self.requests.append(await request.json())
-        if not self._script:
+        self.requests.append(body := await request.json())
+        reply = self._next(body)
+        if reply is None:
             return _refusal(500, {"message": "The script is at its end."})
-        reply = self._script.popleft()
         if reply.status != 200:
             return _refusal(reply.status, reply.error, reply.headers)
         return StreamingResponse(_lines(reply), media_type="text/event-stream")
+
+    def _next(self, body: dict[str, Any]) -> Reply | None:
+        users = [row["content"] for row in body["messages"] if row["role"] == "user"]
+        if users and self.keyed.get(users[-1]):
+            return self.keyed[users[-1]].pop(0)
+        return self._script.popleft() if self._script else None
 
     async def embed(self, request: Request) -> Response:
         """Answer with the vectors of texts, or as the script says."""
