@@ -200,6 +200,22 @@ class AnswerFiltered(ModelError):
     default_hint = "Put the message in other words, or choose another model for the agent."
 
 
+class AnswerTooLong(ModelError):
+    """The model's answer came to no end."""
+
+    code = "answer_too_long"
+    default_hint = "What it said until then is kept. Ask for less at once."
+
+
+class AnswerEmpty(ModelError):
+    """The model answered with nothing."""
+
+    code = "answer_empty"
+    passing = True
+    another_may = True
+    default_hint = "Send the message again, or choose another model for the agent."
+
+
 class ContextTooLong(ModelError):
     """The conversation is too long for this model."""
 

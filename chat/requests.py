@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from agents.access import presets_of
+from agents.selectors import agent_visible_to
 from chat import services
 from chat.errors import AnsweredElsewhere, RequestAnswered
 from chat.event_writer import announce
@@ -80,12 +81,14 @@ def request_answer(
 ) -> InputRequest:
     """Take a person's answer; with the last one that its turn waits for, the turn goes on.
 
-    Raises NotFound for somebody else's request, RequestAnswered for the second answer,
-    AnsweredElsewhere for what another agent asks in its own conversation, and InvalidInput or
-    InvalidArguments for one that cannot be taken: the request stays open then.
+    Raises NotFound for somebody else's request and for an agent that the person may not talk to any
+    more (the turn can still be stopped), RequestAnswered for the second answer, AnsweredElsewhere
+    for what another agent asks in its own conversation, and InvalidInput or InvalidArguments for
+    one that cannot be taken: the request stays open then.
     """
     request = request_of(user, request_id, conversation_id=conversation_id)
     turn = request.turn
+    agent_visible_to(user, turn.conversation.agent.slug)
     secrecy = Secrecy(turn.conversation)
     with transaction.atomic():
         # in this order, as whoever opens or ends a turn does it

@@ -47,7 +47,8 @@ class _Part:
     size: int = 0
     told_at: float = field(default_factory=time.monotonic)
 
-    def add(self, piece: Any) -> None:
+    def add(self, piece: Any) -> int:
+        """Take a piece; return the characters of it."""
         if piece.id and not self.given_id:
             self.given_id = piece.id
             self.id = clean_text(piece.id)[:LONGEST_CALL_ID]
@@ -58,6 +59,7 @@ class _Part:
         if text := (piece.function and piece.function.arguments) or "":
             self.arguments.append(text)
             self.size += len(text)
+        return len(name) + len(text)
 
     def is_whole(self) -> bool:
         """Tell whether its arguments are a JSON object already."""
@@ -69,8 +71,9 @@ class _Part:
 
 @dataclass
 class Calls:
-    """The calls of one message."""
+    """The calls of one message; `size` counts the characters of what has come of them."""
 
+    size: int = 0
     _parts: list[_Part] = field(default_factory=list)
     _by_index: dict[int, _Part] = field(default_factory=dict)
 
@@ -78,7 +81,7 @@ class Calls:
         """Take pieces; yield how far a call is that has been on its way for a while."""
         for piece in pieces:
             part = self._part(piece)
-            part.add(piece)
+            self.size += 1 + part.add(piece)
             now = time.monotonic()
             if now - part.told_at >= DRAFT_SECONDS:
                 part.told_at = now

@@ -28,6 +28,14 @@ class Patience:
 
 PATIENT = Patience()
 
+MOST_CHARACTERS = 1_000_000
+"""Of one answer, its words and its calls' arguments; far more than any model writes in sense."""
+
+MOST_TOKENS = 10**9
+"""Of one answer; a larger count is none, and a year of such answers still fits its column."""
+
+MOST_COST = Decimal(10_000)
+
 _END: Any = object()
 
 
@@ -51,6 +59,7 @@ async def stream(
     usage: Usage | None = None
     ended = ""
     began = False
+    size = 0
     clock = _Clock(patience)
     try:
         async with clock.next():
@@ -77,14 +86,19 @@ async def stream(
                 for draft in calls.add(choice.delta.tool_calls or ()):
                     yield draft
                 if text := choice.delta.content:
+                    size += len(text)
                     yield TextDelta(clean_text(text))
+            _require_end(size + calls.size, model)
             clock.heard()
             async with clock.next():
                 chunk = await anext(chunks, _END)
+    except errors.AnswerTooLong:
+        raise
     except Exception as problem:
         raise problems.told(litellm, problem, model, began=began, with_tools=bool(tools)) from None
-    broken = _how_it_broke(ended, model)
-    for call in () if broken else calls.ready():
+    ready = calls.ready()
+    broken = _how_it_broke(ended, model, empty=not size and not ready)
+    for call in () if broken else ready:
         yield call
     if usage is not None:
         yield usage
@@ -133,7 +147,13 @@ class _Clock:
         self._most = self._patience.between
 
 
-def _how_it_broke(ended: str, model: str) -> errors.ModelError | None:
+def _require_end(size: int, model: str) -> None:
+    """Raise AnswerTooLong when an answer of so many characters is to be given up."""
+    if size > MOST_CHARACTERS:
+        raise errors.AnswerTooLong(model=model)
+
+
+def _how_it_broke(ended: str, model: str, *, empty: bool) -> errors.ModelError | None:
     """Return what is wrong with an answer that ended so; `ended` is empty where it broke off."""
     if not ended:
         return errors.ModelInterrupted(model=model)
@@ -141,7 +161,7 @@ def _how_it_broke(ended: str, model: str) -> errors.ModelError | None:
         return errors.AnswerCutOff(model=model)
     if ended == "content_filter":
         return errors.AnswerFiltered(model=model)
-    return None
+    return errors.AnswerEmpty(model=model) if empty else None
 
 
 def _counted(litellm: ModuleType, model: str, counted: Any) -> Usage:
@@ -152,12 +172,19 @@ def _counted(litellm: ModuleType, model: str, counted: Any) -> Usage:
         with contextlib.suppress(Exception):  # it has many ways to say that it knows no price
             # its list, which comes with it, says what a token costs
             cost = Decimal(str(sum(litellm.cost_per_token(model=model, usage_object=counted))))
+    if cost is not None and not 0 <= cost <= MOST_COST:
+        cost = None
     return Usage(
-        counted.prompt_tokens or 0,
-        counted.completion_tokens or 0,
-        getattr(details, "cached_tokens", None) or 0,
+        _tokens(counted.prompt_tokens),
+        _tokens(counted.completion_tokens),
+        _tokens(getattr(details, "cached_tokens", None)),
         cost.quantize(Decimal("0.000001")) if cost is not None else None,
     )
+
+
+def _tokens(count: object) -> int:
+    """Return a provider's count; what cannot be one counts as nothing."""
+    return int(count) if isinstance(count, int | float) and 0 <= count <= MOST_TOKENS else 0
 
 
 def _tool_options(tools: Sequence[JsonObject], *, answer_only: bool) -> JsonObject:

@@ -39,6 +39,7 @@ def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelS
     monkeypatch.setattr(settings, "MODEL_RETRY_SECONDS", 0.01)
     _served_model.requests.clear()
     _served_model._script.clear()
+    _served_model.keyed.clear()
     _served_model._embeddings.clear()
     return _served_model
 

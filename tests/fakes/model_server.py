@@ -54,8 +54,9 @@ class Reply:
 
     `dies` breaks the connection off before the end; `status` other than 200 refuses, with
     `headers`. `late` seconds pass before the first piece, `pause` seconds before each further one.
-    `raw` are chunks that are sent as they are, in place of all else; `ended` is the finish reason
-    and `usage` what is counted, None for a provider that counts nothing.
+    `raw` are chunks that are sent as they are, in place of all else, and `sent` bytes that are;
+    `ended` is the finish reason and `usage` what is counted, None for a provider that counts
+    nothing. With `endless` its words are said again and again, for as long as somebody listens.
     """
 
     text: str = ""
@@ -72,6 +73,9 @@ class Reply:
     late: float = 0
     pause: float = 0
     raw: tuple[dict[str, Any], ...] = ()
+    sent: bytes = b""
+    endless: bool = False
+    piece: int = PIECE
     ended: str = ""
     usage: dict[str, Any] | None = field(default_factory=lambda: dict(USAGE))
 
@@ -101,6 +105,8 @@ class ModelServer:
         self.requests: list[dict[str, Any]] = []
         self.arrived = 0.0
         """When the last question came, by this process's `time.perf_counter`."""
+        self.keyed: dict[str, list[Reply]] = {}
+        """Answers by the user's message, for conversations side by side; the script is for all."""
         self._script: deque[Reply] = deque()
         self._embeddings: deque[Embedding] = deque()
 
@@ -131,13 +137,19 @@ class ModelServer:
     async def answer(self, request: Request) -> Response:
         """Take the next answer from the script."""
         self.arrived = time.perf_counter()
-        self.requests.append(await request.json())
-        if not self._script:
+        self.requests.append(body := await request.json())
+        reply = self._next(body)
+        if reply is None:
             return _refusal(500, {"message": "The script is at its end."})
-        reply = self._script.popleft()
         if reply.status != 200:
             return _refusal(reply.status, reply.error, reply.headers)
         return StreamingResponse(_lines(reply), media_type="text/event-stream")
+
+    def _next(self, body: dict[str, Any]) -> Reply | None:
+        users = [row["content"] for row in body["messages"] if row["role"] == "user"]
+        if users and self.keyed.get(users[-1]):
+            return self.keyed[users[-1]].pop(0)
+        return self._script.popleft() if self._script else None
 
     async def embed(self, request: Request) -> Response:
         """Answer with the vectors of texts, or as the script says."""
@@ -160,9 +172,15 @@ def _refusal(status: int, error: dict[str, Any], headers: dict[str, str] | None 
     return JSONResponse({"error": {"type": "error", "param": None, **error}}, status, headers)
 
 
-async def _lines(reply: Reply) -> AsyncIterator[str]:
+async def _lines(reply: Reply) -> AsyncIterator[str | bytes]:
     if reply.late:
         await asyncio.sleep(reply.late)
+    if reply.sent:
+        yield reply.sent
+        return
+    while reply.endless:
+        yield _line({"choices": [{"index": 0, "delta": {"content": reply.text}}]})
+        await asyncio.sleep(reply.pause)
     if reply.raw:
         for chunk in reply.raw:
             yield _line(chunk)
@@ -190,12 +208,12 @@ async def _lines(reply: Reply) -> AsyncIterator[str]:
 
 
 def _deltas(reply: Reply) -> Iterator[dict[str, Any]]:
-    for piece in _pieces(reply.text):
+    for piece in _pieces(reply.text, reply.piece):
         yield {"role": "assistant", "content": piece}
     for index, call in enumerate(reply.calls):
         head = {"name": call.name, "arguments": ""}
         yield _call_delta({"index": index, "id": call.id, "type": "function", "function": head})
-        for piece in _pieces(call.text):
+        for piece in _pieces(call.text, reply.piece):
             yield _call_delta({"index": index, "function": {"arguments": piece}})
 
 
@@ -203,9 +221,9 @@ def _call_delta(call: dict[str, Any]) -> dict[str, Any]:
     return {"tool_calls": [call]}
 
 
-def _pieces(text: str) -> Iterator[str]:
-    for start in range(0, len(text), PIECE):
-        yield text[start : start + PIECE]
+def _pieces(text: str, length: int) -> Iterator[str]:
+    for start in range(0, len(text), length):
+        yield text[start : start + length]
 
 
 def _line(chunk: dict[str, Any]) -> str:
