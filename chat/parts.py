@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from chat.markdown import Growing
 from chat.pictures import Segment, budget_segments, score_segments
 from chat.value_tree import one_line
 from config.lib.types import JsonObject, JsonValue
@@ -28,11 +29,15 @@ class Part:
 
 @dataclass
 class Words(Part):
-    """Something the agent said; `busy` while it is still saying it."""
+    """Something the agent said; `busy` while it is still saying it.
+
+    `growing` is how much of it a page has, where one follows it.
+    """
 
     template: str = "chat/_words.html"
     text: str = ""
     busy: bool = False
+    growing: Growing | None = field(default=None, compare=False, repr=False)
 
 
 WAYS = {"words": "by words", "exact": "by name", "regex": "by pattern"}
