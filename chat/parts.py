@@ -194,10 +194,11 @@ class Group(Part):
 
 @dataclass
 class Ask(Part):
-    """Something that the turn asks of the person: an approval, a credential or an answer.
+    """Something that the turn asks of the person: an approval, a credential, an answer, or to look
+    at another agent that waits for them.
 
-    `asked`: `{arguments, reason, schema}`, `{names}` or `{question, options}`. `answer` is
-    `{decision, ...}` once it is decided, never with a secret; `answered_at` where it is known.
+    `asked`: `{arguments, reason, schema}`, `{names}`, `{question, options}` or
+    `{agent, conversation, turn}`. `answer` is `{decision, ...}` once it is decided, never with a secret; `answered_at` where it is known.
     `agent_name` is the agent's where it is the person's own: a credential may be kept for it.
     """
 
@@ -225,6 +226,7 @@ class Ask(Part):
             ("credential", "skip"): f"You went on without what {self.tool} needs",
             ("question", "answer"): "You answered",
             ("question", "skip"): "You left the question open",
+            ("agent", decision): f"{self.asked.get('agent') or 'The other agent'} has its answer",
             (self.kind, "stopped"): "The turn was stopped before anybody answered",
         }
         return told.get((self.kind, decision), "This was decided")

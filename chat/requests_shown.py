@@ -4,7 +4,10 @@ from chat.models import InputRequest
 from chat.parts import Ask
 from config.lib.types import JsonObject
 
-ASKED = ("arguments", "schema", "reason", "names", "question", "options")
+ASKED = (
+    *("arguments", "schema", "reason", "names", "question", "options"),
+    *("agent", "conversation", "turn"),
+)
 
 
 def ask_of_event(data: JsonObject) -> Ask:

@@ -4,7 +4,7 @@ document.addEventListener("keydown", (event) => {
   // An input method uses Enter to accept a word.
   if (event.shiftKey || event.isComposing) return;
   event.preventDefault();
-  const submit = event.target.form.querySelector("[type=submit]");
+  const submit = event.target.form.querySelector(".composer-box [type=submit]");
   if (event.target.value.trim() && !submit?.disabled) event.target.form.requestSubmit(submit);
 });
 
@@ -23,6 +23,8 @@ if (!CSS.supports("field-sizing", "content")) {
 document.addEventListener("htmx:afterRequest", (event) => {
   const box = event.target.querySelector?.("[data-composer]");
   if (!box || !event.detail.successful) return;
+  // its other buttons, such as those of the queue, leave what is written
+  if (event.detail.requestConfig.path !== event.target.getAttribute("action")) return;
   box.value = "";
   box.style.height = "";
   box.focus();
