@@ -4,6 +4,7 @@ const title = document.title;
 const mark = () => {
   const waits = document.querySelector("[data-waiting]");
   document.title = waits ? `● Waiting for you · ${title}` : title;
+  document.querySelector(".chat-side [aria-current] .dot")?.toggleAttribute("hidden", !waits);
 };
 
 // The line over the composer is for a reader who does not see the form itself.
