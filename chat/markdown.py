@@ -5,6 +5,7 @@ which the next word may still change, is rendered again. So a word costs what it
 however long the answer is.
 """
 
+import re
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -21,6 +22,8 @@ _TAGS = frozenset(f"{_BLOCKS} a b code del em i s strong".split())
 """No images: an address in one could carry off what was said, without anybody's click."""
 
 _ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "code": {"class"}}
+
+_MARKS = re.compile(r"\n(`+|~+)$")
 
 LONG = 1_000
 """Characters from which a list or a fence is shown in pieces while it is written."""
@@ -69,7 +72,8 @@ class Growing:
 
     def open_html(self) -> SafeString:
         """Return the HTML of the block that is being written."""
-        return _rendered(self.rest, self._copied())
+        # marks alone on the last line most often close a fence: as words they would only flicker
+        return _rendered(_MARKS.sub("\n", self.rest), self._copied())
 
     def _parsed(self, text: str) -> list[Token]:
         parser = _parser()
@@ -87,8 +91,11 @@ class Growing:
         if block.type == "fence":
             # all but its last line: that one may be what closes it
             head = text.splitlines(keepends=True)[line]
-            return (end - 1, head) if end - 1 > line + 1 and head.startswith(block.markup) else (
-                line, "")
+            return (
+                (end - 1, head)
+                if end - 1 > line + 1 and head.startswith(block.markup)
+                else (line, "")
+            )
         if block.type in {"bullet_list_open", "ordered_list_open"}:
             items = [
                 token.map[0]

@@ -198,7 +198,8 @@ class Ask(Part):
     at another agent that waits for them.
 
     `asked`: `{arguments, reason, schema}`, `{names}`, `{question, options}` or
-    `{agent, conversation, turn}`. `answer` is `{decision, ...}` once it is decided, never with a secret; `answered_at` where it is known.
+    `{agent, conversation, turn}`. `answer` is `{decision, ...}` once it is decided, never with a
+    secret; `answered_at` where it is known.
     `agent_name` is the agent's where it is the person's own: a credential may be kept for it.
     """
 

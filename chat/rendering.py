@@ -19,6 +19,7 @@ from chat.queueing import queue_of
 from chat.selectors import Branches, branches_of, following_of, has_promotable
 from chat.value_tree import copied, value_tree
 
+
 @dataclass(frozen=True, kw_only=True)
 class ShownTurn:
     """A turn ready for the page; `number` is the event from which the live stream goes on."""
