@@ -36,7 +36,8 @@ document.addEventListener("input", (event) => {
 // The queue and a stop go through the same form, and leave what is written.
 document.addEventListener("htmx:afterRequest", (event) => {
   const { successful, requestConfig } = event.detail;
-  const form = event.target;
+  // a card that was answered has left the page, and the event comes from what stood around it
+  const form = requestConfig.elt;
   if (!successful || !form.matches?.("form")) return;
   if (form.matches(".composer") && requestConfig.path === form.getAttribute("action")) {
     store((place) => place.removeItem(key()));

@@ -12,7 +12,7 @@ const seen = new IntersectionObserver((entries) => {
   for (const { isIntersecting } of entries) {
     document.getElementById("composer-waiting")?.toggleAttribute("hidden", isIntersecting);
   }
-});
+}, { rootMargin: "0px 0px -96px" }); // what lies behind the composer is not seen
 
 const watch = () => {
   seen.disconnect();
