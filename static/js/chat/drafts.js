@@ -41,6 +41,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
   if (!successful || !form.matches?.("form")) return;
   if (form.matches(".composer") && requestConfig.path === form.getAttribute("action")) {
     store((place) => place.removeItem(key()));
+    keepDraft(); // of what was written meanwhile
   }
   if (form.matches(".ask-form")) {
     for (const field of form.elements) store((place) => place.removeItem(keyOf(field)));
