@@ -74,28 +74,17 @@ def test_a_second_answer_shows_what_was_decided(
     other = page.context.new_page()
     other.goto(page.url)
     # the first page hears of nothing any more, as one that slept
-    page.evaluate("document.querySelector('[sse-connect]').remove = () => {}")
-    page.route("**/stream/**", lambda route: route.abort())
-    form = page.locator("[data-ask] form")
-    address = form.get_attribute("action") or ""
+    page.evaluate(
+        "document.querySelector('[sse-connect]')['htmx-internal-data'].sseEventSource.close()"
+    )
     model.enqueue("As you wish.")
     other.locator("[data-ask]").get_by_role("button", name="Deny").click()
     expect(other.locator(".ask-decided")).to_contain_text("You denied calculator")
-    token = other.evaluate("document.body.getAttribute('hx-headers')")
-    answer = other.evaluate(
-        """async ([address, headers]) => {
-          const body = new URLSearchParams({decision: "approve"});
-          const answer = await fetch(address, {method: "POST", body,
-            headers: {...JSON.parse(headers), "HX-Request": "true"}});
-          return [answer.status, await answer.text()];
-        }""",
-        [address, token],
-    )
-    assert answer[0] == 200, "htmx swaps in only what went well"
-    assert "You denied calculator" in answer[1]
+    address = page.locator("[data-ask] form").get_attribute("action") or ""
+    page.locator("[data-ask]").get_by_role("button", name="Approve").click()
+    expect(page.locator(".ask-decided")).to_contain_text("You denied calculator")
     other.goto(address)
     expect(other.locator("main")).to_contain_text("You denied calculator")
-    expect(page.locator(".ask-decided")).to_contain_text("You denied calculator")
 
 
 def test_a_request_is_answered_without_javascript(

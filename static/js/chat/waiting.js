@@ -17,7 +17,7 @@ const seen = new IntersectionObserver((entries) => {
 const watch = () => {
   seen.disconnect();
   document.getElementById("composer-waiting")?.removeAttribute("hidden");
-  const ask = document.querySelector("[data-ask] .ask-form > .form-actions");
+  const ask = document.querySelector("[data-ask] :is(.form-actions, .actions)");
   if (ask) seen.observe(ask);
 };
 
