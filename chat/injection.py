@@ -218,6 +218,8 @@ class Toolbox:
         result = invoke(code, arguments, context.derive(replay=replay_of(*place)))
         if pending := keep(*place, result):
             return Pause(tuple(ask_of_pending(call) for call in pending))
+        if pause := pause_of(result, code, arguments):
+            return pause
         answer = self._answer(result, code)
         told = self.toolset
         called = {call.get("tool") for call in (answer.details or {}).get("calls", [])}

@@ -100,7 +100,7 @@ class Registered:
         except DomainError:
             hits = ()
         near = list(dict.fromkeys([*near, *(hit.wire_name for hit in hits)]))[:NEAREST]
-        meant = f"Did you mean {', '.join(near)}?" if near else "Search for what you need."
+        meant = f"Did you mean {', '.join(near)}?" if near else _instead(known)
         return UnknownTool(f"There is no tool named “{name}”.", meant, tool=name, nearest=near)
 
     def _loaded(
@@ -142,6 +142,12 @@ class Registered:
             except DomainError as error:
                 self.unloaded.append((tool, error.message))
         return toolset
+
+
+def _instead(names: Collection[str]) -> str:
+    """Return what to do where no name comes near: use one of few, or search."""
+    few = 0 < len(names) <= NEAREST
+    return f"You have {', '.join(sorted(names))}; else search." if few else "Search for it."
 
 
 def _gone(tool: Tool) -> str:

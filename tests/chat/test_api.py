@@ -223,9 +223,8 @@ async def test_the_stream_of_a_message_ends_where_it_waits_and_the_events_go_on_
     events = "".join([chunk.decode() async for chunk in whole.streaming_content])
     assert events.startswith(first)
     names = [line.removeprefix("event: ") for line in events.split("\n") if "event: " in line]
-    assert names[-5:] == [
-        *("input.answered", "turn.resumed", "tool.result", "text.delta", "turn.completed")
-    ]
+    told = [name for name in names if name != "text.delta"]
+    assert told[-4:] == ["input.answered", "turn.resumed", "tool.result", "turn.completed"]
 
 
 def test_a_request_is_answered_by_its_person_in_its_conversation_alone(

@@ -111,7 +111,7 @@ def test_running_code_is_offered_with_what_it_may_call(conversation, model, say)
     model.enqueue("Hello.")
     say(conversation, "Hello")
     assert "run_code" in model.tools_offered()
-    offered = model.requests[-1]["tools"][1]["function"]
+    offered = model.requests[-1]["tools"][2]["function"]
     assert offered["name"] == "run_code"
     assert offered["description"].endswith(
         "It can call each of your other tools by its name, but not search_tools."

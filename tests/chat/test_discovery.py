@@ -77,7 +77,7 @@ def found_by(conversation, message, **fields):
 def test_linked_only_tells_of_the_linked_tools_and_searches_nothing(talk, catalogue):
     toolbox = toolbox_of(talk(DiscoveryMode.LINKED, catalogue["calculator"]))
     found = toolbox.discover(TOKYO)
-    assert names_in(toolbox) == ["calculator"]
+    assert names_in(toolbox) == ["ask_user", "calculator"]
     assert found["searched"] is False
     assert [(t["name"], t["origin"]) for t in found["visible"]] == [("calculator", "linked")]
 
@@ -87,7 +87,7 @@ def test_auto_searches_first_and_forgets_what_it_found(talk, catalogue):
     found = found_by(conversation, TOKYO)
     told = [(t["name"], t["origin"]) for t in found["visible"]]
     assert told == [("calculator", "linked"), ("current_time", "found")]
-    assert names_in(toolbox_of(conversation)) == ["search_tools", "calculator"]
+    assert names_in(toolbox_of(conversation)) == ["search_tools", "ask_user", "calculator"]
 
 
 def test_auto_has_what_it_found_again_when_the_turn_is_taken_up_again(talk, catalogue):
@@ -110,13 +110,13 @@ def test_filter_tells_of_nothing_but_the_search_until_something_is_found(
     model.calls(Call("calculator", {"expression": "6*7"}))
     model.enqueue("42.", "Still here.")
     turn = say(conversation, TOKYO)
-    assert model.tools_offered(0) == ["search_tools"]
-    assert model.tools_offered(1) == ["search_tools", "calculator"]
+    assert model.tools_offered(0) == ["search_tools", "ask_user"]
+    assert model.tools_offered(1) == ["search_tools", "ask_user", "calculator"]
     assert results_of(turn)[1]["output"]["result"] == 42
     assert turn.found["searched"] is False
     assert len(turn.found["deferred"]) == 3
     say(conversation, "And now?")
-    assert model.tools_offered(3) == ["search_tools", "calculator"]
+    assert model.tools_offered(3) == ["search_tools", "ask_user", "calculator"]
 
 
 def test_in_the_filter_a_found_tool_keeps_the_settings_of_its_link(talk, model, say, catalogue):
@@ -148,7 +148,13 @@ def test_auto_and_filter_keeps_what_was_found_behind_the_linked_tools(talk, cata
     found_by(conversation, TOKYO)
     found_by(conversation, "Calculate an arithmetic expression")
     toolbox = toolbox_of(conversation)
-    assert names_in(toolbox) == ["search_tools", "count_text", "current_time", "calculator"]
+    assert names_in(toolbox) == [
+        "search_tools",
+        "ask_user",
+        "count_text",
+        "current_time",
+        "calculator",
+    ]
     told = {t["name"]: t["origin"] for t in toolbox.discover("hello")["visible"]}
     assert told == {"count_text": "linked", "current_time": "kept", "calculator": "kept"}
 
@@ -178,7 +184,13 @@ def test_a_find_changes_neither_the_prompt_nor_how_running_code_is_told(
     assert len(prompts) == 1
     firsts = {json.dumps(request["tools"][:3]) for request in model.requests}
     assert len(firsts) == 1
-    assert model.tools_offered() == ["search_tools", "run_code", "calculator", "current_time"]
+    assert model.tools_offered() == [
+        "search_tools",
+        "ask_user",
+        "run_code",
+        "calculator",
+        "current_time",
+    ]
 
 
 def test_a_tool_called_by_its_exact_name_is_run_and_discovered(talk, model, say, catalogue):
@@ -187,7 +199,7 @@ def test_a_tool_called_by_its_exact_name_is_run_and_discovered(talk, model, say,
     model.enqueue("42.")
     (computed,) = results_of(say(conversation, "hello"))
     assert computed["output"]["result"] == 42
-    assert model.tools_offered(1) == ["search_tools", "calculator"]
+    assert model.tools_offered(1) == ["search_tools", "ask_user", "calculator"]
     assert discovered(conversation) == ["calculator"]
 
 
@@ -200,7 +212,7 @@ def test_a_tool_called_by_name_that_the_agent_denies_is_refused_and_not_told_of(
     model.enqueue("No.")
     (refused,) = results_of(say(conversation, "hello"))
     assert refused["error"]["code"] == "approval_denied"
-    assert model.tools_offered(1) == ["search_tools"]
+    assert model.tools_offered(1) == ["search_tools", "ask_user"]
 
 
 @pytest.mark.parametrize(
@@ -247,7 +259,7 @@ def test_what_was_found_and_may_not_be_used_any_more_is_told_with_the_reason(
     Tool.objects.filter(wire_name="current_time").update(**change)
     toolbox = toolbox_of(conversation)
     found = toolbox.discover("hello")
-    assert names_in(toolbox) == ["search_tools"]
+    assert names_in(toolbox) == ["search_tools", "ask_user"]
     entry = next(tool for tool in found["tools"] if tool["name"] == "current_time")
     assert (entry["reason"], entry["cause"]) == (reason, cause)
 
@@ -260,7 +272,7 @@ def test_what_was_found_and_is_denied_since_is_not_told_of(talk, catalogue):
     )
     toolbox = toolbox_of(conversation)
     found = toolbox.discover("hello")
-    assert names_in(toolbox) == ["search_tools"]
+    assert names_in(toolbox) == ["search_tools", "ask_user"]
     assert found["tools"][0]["cause"] == "denied"
 
 
@@ -291,8 +303,8 @@ def test_what_gave_way_comes_back_at_the_end_when_it_is_called(talk, model, say,
     model.calls(Call("current_time", {"timezone": "Asia/Tokyo"}))
     model.enqueue("Late.")
     say(conversation, "hello")
-    assert model.tools_offered(0) == ["search_tools", "calculator"]
-    assert model.tools_offered(1) == ["search_tools", "calculator", "current_time"]
+    assert model.tools_offered(0) == ["search_tools", "ask_user", "calculator"]
+    assert model.tools_offered(1) == ["search_tools", "ask_user", "calculator", "current_time"]
     assert discovered(conversation) == ["calculator", "current_time"]
 
 

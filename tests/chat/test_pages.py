@@ -8,6 +8,7 @@ from django.urls import reverse
 from chat.models import Conversation, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
+from config.templatetags.figures import duration
 from tests import factories
 from tests.factories import make_turn
 
@@ -100,7 +101,7 @@ def test_a_conversation_shows_what_was_said_found_called_and_answered(alice, tur
     assert "<script>alert" not in html
     assert "1 of 2 candidates" in html
     assert "does not fit well enough" in html
-    assert "12 ms" in html
+    assert duration(12) in html
     assert "exa::search" in html
     assert "EXA_API_KEY, which is not set" in html
     assert "Counted 3" in html
@@ -316,7 +317,7 @@ def test_a_long_conversation_costs_the_same_and_leads_to_what_was_earlier(
         )
         turn.messages.create(position=0, role=Role.USER, content=f"Question {number}.")
     client = client_for(alice)
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(14):
         html = client.get(page_of(conversation)).content.decode()
     assert "Question 35." in html
     assert "Question 5." not in html
