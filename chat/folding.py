@@ -246,9 +246,10 @@ class TurnView:
         if ask is None:
             return []
         ask.answer = {key: data[key] for key in TOLD if key in data}
+        if (card := self._calls.get(ask.call_id)) and data.get("arguments") is not None:
+            card.arguments = data["arguments"]  # what it is called with
         ask.answered_at = parse_datetime(data.get("answered_at") or "")
         changes = [Change(ask, new=False)]
-        card = self._calls.get(ask.call_id)
         waits = any(other.call_id == ask.call_id for other in self.waiting_for)
         if card and card.status == "waiting" and not waits:
             card.status = "running"

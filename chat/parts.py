@@ -5,6 +5,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
+from chat.markdown import Growing
 from chat.pictures import Segment, budget_segments, score_segments
 from chat.value_tree import one_line
 from config.lib.types import JsonObject, JsonValue
@@ -28,11 +29,15 @@ class Part:
 
 @dataclass
 class Words(Part):
-    """Something the agent said; `busy` while it is still saying it."""
+    """Something the agent said; `busy` while it is still saying it.
+
+    `growing` is how much of it a page has, where one follows it.
+    """
 
     template: str = "chat/_words.html"
     text: str = ""
     busy: bool = False
+    growing: Growing | None = field(default=None, compare=False, repr=False)
 
 
 WAYS = {"words": "by words", "exact": "by name", "regex": "by pattern"}
@@ -189,10 +194,12 @@ class Group(Part):
 
 @dataclass
 class Ask(Part):
-    """Something that the turn asks of the person: an approval, a credential or an answer.
+    """Something that the turn asks of the person: an approval, a credential, an answer, or to look
+    at another agent that waits for them.
 
-    `asked`: `{arguments, reason, schema}`, `{names}` or `{question, options}`. `answer` is
-    `{decision, ...}` once it is decided, never with a secret; `answered_at` where it is known.
+    `asked`: `{arguments, reason, schema}`, `{names}`, `{question, options}` or
+    `{agent, conversation, turn}`. `answer` is `{decision, ...}` once it is decided, never with a
+    secret; `answered_at` where it is known.
     `agent_name` is the agent's where it is the person's own: a credential may be kept for it.
     """
 
@@ -220,6 +227,7 @@ class Ask(Part):
             ("credential", "skip"): f"You went on without what {self.tool} needs",
             ("question", "answer"): "You answered",
             ("question", "skip"): "You left the question open",
+            ("agent", decision): f"{self.asked.get('agent') or 'The other agent'} has its answer",
             (self.kind, "stopped"): "The turn was stopped before anybody answered",
         }
         return told.get((self.kind, decision), "This was decided")

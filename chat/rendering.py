@@ -1,18 +1,16 @@
 """Turn parts and words into HTML."""
 
 from dataclasses import dataclass
-from functools import cache
 
-import nh3
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from markdown_it import MarkdownIt
 
 from chat.answer_forms import fields_of, keeping_choices
 from chat.artifacts import artifacts_of
 from chat.events import events_after
 from chat.folding import TurnView, view_of
 from chat.forms import CONVERSATION
+from chat.markdown import Growing, markdown
 from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import OPEN
@@ -20,12 +18,6 @@ from chat.parts import Ask, CallCard, Change, Group, Part, Words
 from chat.queueing import queue_of
 from chat.selectors import Branches, branches_of, following_of, has_promotable
 from chat.value_tree import copied, value_tree
-
-_BLOCKS = "blockquote br h1 h2 h3 h4 h5 h6 hr li ol p pre table tbody td th thead tr ul"
-_TAGS = frozenset(f"{_BLOCKS} a b code del em i s strong".split())
-"""No images: an address in one could carry off what was said, without anybody's click."""
-
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "code": {"class"}}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,23 +35,6 @@ class ShownTurn:
     """Which of several answers it is, where there are several."""
     promotable: bool = False
     """Whether its calls can become a sequence."""
-
-
-@cache
-def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
-
-def markdown(text: str) -> SafeString:
-    """Return a model's Markdown as HTML that can do no harm."""
-    html = nh3.clean(
-        _markdown().render(text),
-        tags=set(_TAGS),
-        attributes=_ATTRIBUTES,
-        url_schemes={"http", "https", "mailto"},
-        link_rel="noopener noreferrer nofollow",
-    )
-    return SafeString(html)
 
 
 def part_html(part: Part) -> SafeString:
@@ -126,6 +101,10 @@ def shown_turn(turn: Turn) -> ShownTurn:
 def shown_with(part: Part) -> dict[str, object]:
     """Return what a part's template needs beside the part."""
     match part:
+        case Words() if part.busy:
+            part.growing = Growing()
+            settled = part.growing.grow(part.text)
+            return {"html": SafeString(settled), "open_html": part.growing.open_html()}
         case Words():
             return {"html": markdown(part.text)}
         case Group():
@@ -177,6 +156,11 @@ def _change_html(view: TurnView, change: Change) -> str:
     if change.gone:
         return render_to_string("chat/_gone.html", {"part": part})
     context = {"part": part, "oob": True}
+    if isinstance(part, Words) and part.busy and part.growing:
+        # what is finished is on the page already, and is never sent again
+        settled = SafeString(part.growing.grow(part.text))
+        grown = {"settled": settled, "open_html": part.growing.open_html()}
+        return render_to_string("chat/_words_grown.html", {**context, **grown})
     if isinstance(part, Group):
         return render_to_string("chat/_group_head.html", context)
     if isinstance(part, CallCard) and change.progress:

@@ -5,15 +5,8 @@ from chat.parts import Ask
 from config.lib.types import JsonObject
 
 ASKED = (
-    "arguments",
-    "schema",
-    "reason",
-    "names",
-    "question",
-    "options",
-    "agent",
-    "conversation",
-    "turn",
+    *("arguments", "schema", "reason", "names", "question", "options"),
+    *("agent", "conversation", "turn"),
 )
 
 

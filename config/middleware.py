@@ -67,7 +67,8 @@ class HtmxMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
         if self._leads_to_the_sign_in(request, response):
-            # htmx would follow it, and put the sign-in page where a fragment belongs
+            # htmx would follow it, and put the sign-in page where a fragment belongs; a stream of
+            # events would find a page in its place
             error = SessionEnded()
             response = JsonResponse(error.as_dict(), status=error.status, headers=error.headers)
         patch_vary_headers(response, ("HX-Request",))
@@ -79,7 +80,9 @@ class HtmxMiddleware:
 
     @staticmethod
     def _leads_to_the_sign_in(request: HttpRequest, response: HttpResponse) -> bool:
-        if not wants_fragment(request) or response.status_code != HTTPStatus.FOUND:
+        streams = request.headers.get("Accept", "") == "text/event-stream"
+        followed = wants_fragment(request) or streams
+        if not followed or response.status_code != HTTPStatus.FOUND:
             return False
         path = response.get("Location", "").partition("?")[0]
         return path == resolve_url(settings.LOGIN_URL) and path != request.path_info

@@ -6,6 +6,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -49,6 +50,7 @@ def conversation_create(request: SignedInRequest) -> HttpResponse:
     return redirect("chat:conversation_detail", conversation.pk)
 
 
+@never_cache  # a browser that goes back would show it as it was when it was opened
 @login_required
 @require_safe
 def conversation_detail(request: SignedInRequest, conversation_id: UUID) -> HttpResponse:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chat.models import InputRequest
+
 if TYPE_CHECKING:
     from tests.browser.showroom import Showroom
 
@@ -81,7 +83,7 @@ def every_page(room: Showroom) -> dict[str, str]:
         "bench-none": f"/agents/{room.new_agent.slug}/bench/",
         "bench-case": f"{agent}/bench/cases/{room.agent.bench_cases.first().pk}/",
         "bench-run": f"{agent}/bench/runs/{room.agent.bench_runs.latest('created_at').pk}/",
-        "message-edit": f"/chat/turns/{room.conversation.turns.first().pk}/edit/",
+        "message-edit": f"/chat/turns/{room.talk.turns.earliest('number').pk}/edit/",
         "turn-label": f"/chat/turns/{room.conversation.turns.first().pk}/label/",
         "experiments": f"{agent}/experiments/",
         "experiments-none": f"/agents/{room.new_agent.slug}/experiments/",
@@ -95,6 +97,11 @@ def every_page(room: Showroom) -> dict[str, str]:
         "runs": "/runs/",
         "chat": "/chat/",
         "conversation": f"/chat/{room.conversation.pk}/",
+        "conversation-talk": f"/chat/{room.talk.pk}/",
+        **{
+            f"request-{request.kind}": f"/chat/requests/{request.pk}/"
+            for request in InputRequest.objects.filter(turn__conversation=room.talk)
+        },
         "admin": "/admin/",
         "admin-proposals": "/admin/registry/proposal/",
         "admin-proposal": f"/admin/registry/proposal/{room.proposal.pk}/change/",

@@ -30,6 +30,8 @@ from registry.services import tool_publish
 from registry.stopping import package_stop, tool_stop
 from registry.usage.rolling import usage_roll_up
 from tests import factories
+from tests.browser.talking import talk
+from tests.browser.test_found_panel import FOUND
 from tests.factories import make_turn
 from tests.registry.review.making import bring, tool, waiting
 from tests.registry.usage.calls import record
@@ -75,6 +77,8 @@ class Showroom:
     job: ImportJob
     sync_run: SyncRun
     conversation: Conversation
+    talk: Conversation
+    """One with calls of every look and a turn that waits."""
 
 
 def _person(username: str, *roles: Role, **fields: bool) -> User:
@@ -146,6 +150,7 @@ def furnish() -> Showroom:
         job=_job(admin),
         sync_run=_sync(),
         conversation=conversation,
+        talk=talk(admin, agent, FOUND),
     )
 
 

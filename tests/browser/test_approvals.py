@@ -58,6 +58,7 @@ def test_rules_links_and_copies_of_an_agent(
     assert AgentTool.objects.get(tool=send).name_override == "send_mail"
 
     with page.expect_download() as download:
+        page.get_by_label("More about this agent").click()
         page.get_by_role("link", name="Export").click()
     page.goto("/agents/import/")
     page.get_by_label("File").set_input_files(download.value.path())

@@ -2,117 +2,22 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import sys
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-import httpx
-import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from agents.models import Agent
-from chat.models import Conversation
-from chat.models.message import Role
-from chat.models.turn import TurnStatus
-from tests.factories import (
-    make_agent,
-    make_builtin,
-    make_conversation,
-    make_person,
-    make_turn,
-)
-from tests.fakes.model_server import MODEL, Call, ModelServer, Reply, served
-from tests.live import Live, Process, environment, eventually, free_port
+from tests.browser.scripted import agent, live, model, open_chat, over, person, say, scripted_web
+from tests.browser.talking import turn_with_every_call
+from tests.factories import make_conversation
+from tests.fakes.model_server import Call, ModelServer, Reply
+
+__all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
 
 Shoot = Callable[[Page, str], None]
-SignIn = Callable[[str], None]
-
-PIXEL = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAAF0lEQVR4nGOIS6sgCTGMahjVMHI1AABZkrkQ"
-    "xh0zSAAAAABJRU5ErkJggg=="
-)
-
-
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with served() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def scripted_web(
-    live_processes: Live, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Live]:
-    """Run one more web process, whose models answer by a script."""
-    port = free_port()
-    env = {**environment(), "OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port)]
-    log = Path(tmp_path_factory.mktemp("scripted")) / "web.log"
-    web = Process("web", command, env, log)
-    web.start()
-    url = f"http://127.0.0.1:{port}"
-
-    def ready() -> bool:
-        try:
-            return httpx.get(f"{url}/healthz", timeout=5).status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    try:
-        eventually(ready, seconds=90, what="the web process's start")
-        yield replace(live_processes, url=url)
-    finally:
-        web.stop()
-
-
-@pytest.fixture
-def live(live: Live, scripted_web: Live, model: ModelServer) -> Live:
-    """Give the product whose models answer by a script, on an empty database."""
-    model.requests.clear()
-    model._script.clear()
-    return scripted_web
-
-
-@pytest.fixture
-def person(live: Live) -> User:
-    return make_person("ada")
-
-
-@pytest.fixture
-def agent(person: User) -> Agent:
-    tools = [make_builtin("calculator"), make_builtin("current_time")]
-    return make_agent(
-        person, *tools, name="Helper", slug="helper", model=MODEL, discovery_mode="linked"
-    )
-
-
-@pytest.fixture
-def open_chat(person: User, agent: Agent, page: Page, sign_in: SignIn) -> Callable[..., None]:
-    """Return a function that opens a conversation with the agent."""
-
-    def act(conversation: Conversation | None = None) -> None:
-        sign_in("ada")
-        conversation = conversation or make_conversation(person, agent)
-        page.goto(f"/chat/{conversation.pk}/")
-
-    return act
-
-
-def say(page: Page, words: str) -> None:
-    page.get_by_label("Message to Helper").fill(words)
-    page.get_by_role("button", name="Send").click()
-
-
-def over(page: Page) -> None:
-    expect(page.get_by_role("button", name="Send")).to_be_enabled(timeout=30_000)
-
 
 SUM = Call("calculator", {"expression": "17 * 23"})
 
@@ -255,69 +160,11 @@ def test_a_question_is_answered_with_an_option(
     expect(page.locator("#thread")).to_contain_text("Then it is Texas.")
 
 
-def _record(output: Any = None, **more: Any) -> dict[str, Any]:
-    return {"status": "succeeded", "output": output, "duration_ms": 420, **more}
-
-
-def _shown_calls(conversation: Conversation) -> None:
-    """Make a turn with a call of every look."""
-    rows = [
-        {"city": city, "temperature": 3.5 * place, "sky": "cloudy", "wind": {"speed": place}}
-        for place, city in enumerate(("Oslo", "Bergen", "Tromsø", "Ålesund"))
-    ]
-    picture = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(PIXEL).decode()}
-    log = [
-        {"stepNumber": 1, "tool": "trim_text", "status": "succeeded", "message": "Trimmed"},
-        {"stepNumber": 2, "tool": "count_text", "status": "failed", "message": "No text"},
-    ]
-    called = [
-        {"number": 1, "tool": "calculator", "status": "succeeded", "message": "391"},
-        {"number": 2, "tool": "dice", "status": "failed", "message": "No such die"},
-    ]
-    error = {
-        "code": "upstream_down",
-        "message": "The weather service does not answer.",
-        "hint": "Try again in some minutes.",
-        "extra": {"tool": "weather", "phase": "execute"},
-    }
-    code = "rows = []\nfor n in range(3):\n    rows.append(await tool_call('dice', n=n))\nrows"
-    told = {"result": [1, 2, 3], "printed": "one\ntwo", "calls": 2}
-    calls: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
-        ("weather_of_cities", {"cities": ["Oslo", "Bergen"], "days": 3}, _record(rows)),
-        ("draw", {"prompt": "a red square"}, _record("A square.", media=[picture])),
-        ("read_page", {"url": "https://example.org/a"}, _record("A long text. " * 90)),
-        ("weekly_report", {}, _record({"ok": True}, details={"log": log})),
-        ("run_code", {"code": code}, _record(told, details={"calls": called})),
-        ("weather", {"city": "Oslo"}, {"status": "failed", "error": error, "duration_ms": 5000}),
-    ]
-    turn = make_turn(
-        conversation,
-        model=MODEL,
-        status=TurnStatus.COMPLETED,
-        usage={"input_tokens": 12_345, "output_tokens": 678},
-        cost="0.0123",
-    )
-    make = turn.messages.create
-    make(position=0, role=Role.USER, content="Show me all that you can do, at once.")
-    make(
-        position=1,
-        role=Role.ASSISTANT,
-        content="I will look at the weather, and draw it.",
-        tool_calls=[
-            {"id": str(place), "name": name, "arguments": json.dumps(given)}
-            for place, (name, given, _) in enumerate(calls)
-        ],
-    )
-    for place, (_, _, record) in enumerate(calls):
-        make(position=2 + place, role=Role.TOOL, tool_call_id=str(place), result=record)
-    make(position=9, role=Role.ASSISTANT, content="It is **cold**, and the square is red.")
-
-
 def test_every_kind_of_result_is_shown_as_what_it_is(
     open_chat: Callable[..., None], person: User, agent: Agent, page: Page, shoot: Shoot
 ) -> None:
     conversation = make_conversation(person, agent, title="All that it can do")
-    _shown_calls(conversation)
+    turn_with_every_call(conversation)
     open_chat(conversation)
     shoot(page, "chat-folded")
     page.locator(".tool-group > summary").click()

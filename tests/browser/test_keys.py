@@ -68,7 +68,8 @@ def test_a_missing_key_is_set_in_its_card_and_the_message_tried_again(
     shoot(page, "chat-key-set")
 
     card.get_by_role("button", name="Try again").click()
-    expect(page.locator("#thread > section")).to_have_count(2)
+    expect(page.locator(".branches")).to_contain_text("2/2")
+    expect(page.locator("#thread > section")).to_have_count(1)
     expect(page.locator(".spinner")).to_have_count(0, timeout=60_000)
     expect(page.locator("#thread > section").last).to_contain_text("Search the web for tools")
 

@@ -220,3 +220,52 @@ def test_what_happens_behind_the_answer_is_a_quiet_line(turn, name, data, line):
 def test_a_card_says_in_a_line_what_it_was_given_and_gave():
     card = CallCard(name="x", arguments={"city": "Oslo", "days": 3}, status="succeeded", output=[1])
     assert (card.given, card.gave) == ("city: Oslo, days: 3", "1")
+
+
+def test_a_call_that_was_approved_with_other_arguments_shows_them(turn, asked):
+    view = view_for(turn)
+    request = {"request": str(asked.pk), "id": "a", "kind": "approval", "tool": "calculator"}
+    told(view, ("tool.call", CALLS[0]), ("input.required", {**request, **asked.asked}))
+    answer = {"decision": "approve", "changed": True, "arguments": {"expression": "20 * 20"}}
+    html = told(view, ("input.answered", {**request, **answer}))
+    assert "You approved calculator with other arguments" in html
+    assert "20 * 20" in html
+
+
+def test_another_agent_that_waits_is_led_to(turn):
+    view = view_for(turn)
+    desk = {"agent": "Travel desk", "conversation": str(turn.conversation_id), "turn": str(turn.pk)}
+    request = {"request": "r", "id": "a", "kind": "agent", "tool": "ask_desk"}
+    html = told(view, ("tool.call", CALLS[0]), ("input.required", {**request, **desk}))
+    assert "Travel desk</span>" in html.replace(" waits for you", "")
+    assert f"/chat/{turn.conversation_id}/#turn-{turn.pk}" in html
+    assert "<form" not in html.split('id="request-r"')[1].split("</section>")[0]
+    html = told(view, ("input.answered", {**request, "decision": "answer"}))
+    assert "Travel desk has its answer" in html
+
+
+def test_a_finished_block_of_an_answer_is_sent_once(turn):
+    view = view_for(turn)
+    html = told(view, ("text.delta", {"text": "First **block**.\n\nMiddle.\n\nSec"}))
+    assert "<strong>block</strong>" in html
+    html = told(view, ("text.delta", {"text": "ond.\n\nThird"}))
+    assert "First" not in html
+    assert "<p>Second.</p>" in html
+    assert html.index("Second") < html.index("Third")
+    html = told(view, ("text.delta", {"text": "\n\nLast"}))
+    assert "<p>Second.</p>" in html
+    html = told(view, ("text.delta", {"text": " too"}))
+    assert "Second" not in html
+    assert "Last too" in html
+    html = told(view, ("turn.completed", {"status": "completed"}))
+    assert all(word in html for word in ("First", "Second", "Last too")), "whole at the end"
+
+
+def test_a_page_that_comes_later_is_given_all_that_was_said(turn):
+    view = view_for(turn)
+    for number, text in enumerate(("First.\n\nSec", "ond.\n\nThird.\n\n"), 1):
+        view.apply(Event(number, "text.delta", {"text": text}))
+    html = told(view, ("text.delta", {"text": "Fourth"}))
+    assert "First" in html
+    html = told(view, ("text.delta", {"text": " too"}))
+    assert "First" not in html

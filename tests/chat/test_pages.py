@@ -323,3 +323,13 @@ def test_a_long_conversation_costs_the_same_and_leads_to_what_was_earlier(
     assert "Question 5." not in html
     assert "?before=6" in html
     assert "Question 5." in client.get(page_of(conversation) + "?before=6").content.decode()
+
+
+def test_a_stream_of_an_ended_session_is_refused_instead_of_led_to_a_page(client, conversation):
+    turn = factories.make_turn(conversation)
+    stream = reverse("chat:turn_stream", args=[conversation.pk, turn.pk])
+    client.logout()
+    answer = client.get(stream, headers={"Accept": "text/event-stream"})
+    assert answer.status_code == 401
+    assert answer.headers["HX-Session-Ended"] == "true"
+    assert client.get(stream).status_code == 302, "a person who opens it signs in"

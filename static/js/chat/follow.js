@@ -42,7 +42,9 @@ if (thread) {
   let height = page.scrollHeight;
   // What a reader unfolds grows the page too, and must not carry them away.
   let unfolded = 0;
-  thread.addEventListener("toggle", () => (unfolded = performance.now()), true);
+  thread.addEventListener("click", (event) => {
+    if (event.target.closest("summary")) unfolded = performance.now();
+  });
   new ResizeObserver(() => {
     const grown = page.scrollHeight > height;
     height = page.scrollHeight;
