@@ -113,9 +113,8 @@ def test_running_code_is_offered_with_what_it_may_call(conversation, model, say)
     assert "run_code" in model.tools_offered()
     offered = model.requests[-1]["tools"][2]["function"]
     assert offered["name"] == "run_code"
-    assert offered["description"].endswith(
-        "It can call each of your other tools by its name, but not search_tools."
-    )
+    told = "It can call each of your other tools by its name, and ask_user, but not search_tools."
+    assert told in offered["description"]
     assert "## Running code" in model.requests[-1]["messages"][0]["content"]
 
 

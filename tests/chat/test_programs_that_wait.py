@@ -364,7 +364,6 @@ second = await tool_call("calculator", expression="2+2")
     turn.refresh_from_db()
     assert turn.error["code"] == "turn_interrupted"
     monkeypatch.setattr(pausing.PausableCalls, "end", real)
-    Invocation.objects.count()
     turn_continue(turn)
     (second,) = waiting(turn)
     go.set()
@@ -392,3 +391,19 @@ def elsewhere(turn):
         check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_a_program_that_was_approved_asks_about_its_calls_and_is_not_asked_about_again(
+    conversation, model, alice, asking
+):
+    asking["run_code"] = Effect.ASK
+    turn, (outer,) = run(conversation, model, LOOP)
+    assert (outer.tool_name, outer.inner_call) == ("run_code", "")
+    assert not Invocation.objects.exists()
+    request_answer(alice, outer.pk, Reply(decision="approve"))
+    (inner,) = waiting(turn)
+    assert inner.tool_name == "calculator", "who approves a program has not seen what it calls"
+    request_answer(alice, inner.pk, Reply(decision="approve"))
+    assert finished(turn).status == TurnStatus.COMPLETED, turn.error
+    assert value_of(turn)[2]["result"] == 391
+    assert Invocation.objects.get(tool__wire_name="run_code").decision == "approved"
