@@ -183,8 +183,9 @@ JOIN agents_arm arm ON arm.experiment_id = e.id
 JOIN agents_agenttool link ON link.agent_id = e.agent_id
 
 -- step: conversations
-INSERT INTO chat_conversation (id, user_id, agent_id, arm_id, title, created_at, updated_at)
-SELECT md5('conversation' || i)::uuid, a.owner_id, a.id, arm.id, 'Conversation ' || i,
+INSERT INTO chat_conversation (id, user_id, agent_id, arm_id, title, asked_call, depth,
+    created_at, updated_at)
+SELECT md5('conversation' || i)::uuid, a.owner_id, a.id, arm.id, 'Conversation ' || i, '', 0,
     now() - i * interval '3 minutes', now() - i * interval '2 minutes'
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 JOIN agents_agent a ON a.id = md5('agent' || pg_temp.agent_of(i, %(agents)s))::uuid
