@@ -9,6 +9,7 @@ from agents.models import AgentTool
 from agents.offering import agent_offer
 from chat import selectors, services, turns
 from chat.continuing import turn_continue
+from chat.endings import STALE_AFTER
 from chat.errors import AnsweredElsewhere
 from chat.models import Conversation, InputRequest, Message, ModelStep, Turn, TurnEvent
 from chat.models.message import Role
@@ -158,7 +159,7 @@ def test_an_agent_that_lost_its_process_hands_back_that_it_failed(
     turn, _, inner, request = asked(conversation, model)
     monkeypatch.setattr("chat.requests.turn_start", lambda turn_id: None)
     request_answer(alice, request.pk, Reply(decision="approve"))
-    long_ago = timezone.now() - turns.STALE_AFTER * 2
+    long_ago = timezone.now() - STALE_AFTER * 2
     Turn.objects.filter(pk=inner.pk).update(heartbeat_at=long_ago)
     model.enqueue("The expert broke off.")
     assert close_stale_turns() == 1
@@ -232,11 +233,11 @@ def test_an_agent_whose_conversation_was_deleted_is_not_asked_again(
     held = threading.Event()
     real = turns.run_turn
 
-    async def late(turn_id):
+    async def late(turn_id, sent=None):
         from chat.threads import in_thread
 
         await in_thread(held.wait, 30)
-        await real(turn_id)
+        await real(turn_id, sent)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(turns, "run_turn", late)

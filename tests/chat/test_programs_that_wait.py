@@ -8,7 +8,7 @@ import threading
 import pytest
 from django.db import connection, connections
 
-from chat import services, turns
+from chat import preparing, services, turns
 from chat.continuing import turn_continue
 from chat.errors import RequestAnswered
 from chat.models import InputRequest, ModelStep, ProgramCall
@@ -54,9 +54,9 @@ def asking(monkeypatch):
     def policy(spec):
         return Verdict(effect=effects.get(spec.wire_name, Effect.ALLOW), reason="A rule.")
 
-    real = turns.agent_context
+    real = preparing.agent_context
     monkeypatch.setattr(
-        turns, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
+        preparing, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
     )
     return effects
 

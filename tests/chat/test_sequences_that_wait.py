@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from django.db import connection
 
-from chat import services, turns
+from chat import preparing, services
 from chat.models import InputRequest
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
@@ -49,9 +49,9 @@ def asking(monkeypatch):
     def policy(spec):
         return Verdict(effect=effects.get(spec.wire_name, Effect.ALLOW), reason="The rule “sums”.")
 
-    real = turns.agent_context
+    real = preparing.agent_context
     monkeypatch.setattr(
-        turns, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
+        preparing, "agent_context", lambda *args, **more: real(*args, **more).derive(policy=policy)
     )
     return effects
 
