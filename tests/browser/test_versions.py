@@ -123,7 +123,7 @@ def test_a_person_pins_a_tool_and_deprecates_it(
     AgentTool.objects.create(agent=agent, tool=tool)
     sign_in("ada")
     page.goto("/agents/planner/")
-    page.get_by_role("link", name="Version of forecast").click()
+    page.get_by_role("link", name="Settings of forecast").click()
     shoot(page, "versions-pin")
     page.get_by_label("Version 2").check()
     page.get_by_role("button", name="Save").click()
