@@ -21,6 +21,7 @@ from tenacity.wait import wait_base
 
 from agents.models.agent import ToolProtocol
 from chat import llm, text_protocol
+from chat.budget import tokens_of_text
 from chat.errors import ContextTooLong, ModelError, ToolsRefused
 from chat.fitting import FRAME, Fitted, fit, texts_of
 from chat.llm import Compacted, ModelEvent, Notice, Retried, Switched, TextDelta, ToolCallReady
@@ -191,10 +192,12 @@ class _Room:
 
     def limit(self, tools: Sequence[JsonObject]) -> int:
         """Return the tokens that are left for messages beside some tools."""
-        text = json.dumps(tools, ensure_ascii=False) if tools else ""
+        texts = [json.dumps(tool, ensure_ascii=False) for tool in tools]
         # a token is at least a byte; where bytes already fit, nothing has to be counted
-        size = len(text.encode("utf-8", "replace"))
-        return self._window - (size if size < self._window // 16 else self._count_text(text))
+        size = sum(len(text.encode("utf-8", "replace")) for text in texts)
+        if size >= self._window // 16:
+            size = sum(tokens_of_text(self._model, text) for text in texts)
+        return self._window - size
 
     async def fitted(self, messages: Sequence[JsonObject], limit: int) -> Fitted:
         """Return the messages so that they have at most `limit` tokens, or raise ContextTooLong."""

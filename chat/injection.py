@@ -261,7 +261,8 @@ class Toolbox:
     def _added(self, answers: Sequence[SearchAnswer], wanted: Wanted) -> list[JsonObject]:
         """Tell the model of the hits that fit; return the entries of the panel."""
         hits = [(hit, answer.mode) for answer in answers for hit in shown_hits(answer)]
-        specs, problems = self._offered.registered.found([hit.tool_id for hit, _ in hits])
+        read = {tool_id: tool for answer in answers for tool_id, tool in answer.tools.items()}
+        specs, problems = self._offered.registered.found([hit.tool_id for hit, _ in hits], read)
         injected = [hit.tool_id for hit, _ in hits if hit.injected]
         problems |= self._offered.add(specs[each] for each in injected if each in specs)
         floor = weights_now().weights.floor

@@ -130,8 +130,9 @@ class Offered:
 
     def _take_found(self) -> None:
         """Tell of what was found before: by the conversation, or by this turn until it paused."""
-        rows = list(discovered_for(self._turn, kept=self._mode in KEEPS_FOUND))
-        rows = [row for row in rows if not self.visible.get(row.tool_id)]
+        told = discovered_for(self._turn, kept=self._mode in KEEPS_FOUND)
+        read = told.values_list("tool_id", "found_in_id", "used_in", named=True)
+        rows = [row for row in read if not self.visible.get(row.tool_id)]
         if not rows:
             return
         specs, problems = self.registered.kept([row.tool_id for row in rows])

@@ -1,7 +1,7 @@
 """What an agent may call for a person, whether or not the model is told of it."""
 
 import difflib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from uuid import UUID
 
 from agents.access import as_linked, linked_tools, pins_in, toolset_of
@@ -52,9 +52,17 @@ class Registered:
         """Read anew what the agent's settings say of tools: a turn may take hours."""
         self._settings = settings_of(self._agent.pk)
 
-    def found(self, tool_ids: Collection[UUID]) -> tuple[dict[UUID, ToolSpec], dict[UUID, str]]:
-        """Return the specs of what a search just found, and why others were not loaded."""
-        tools = Tool.objects.select_related("successor").only(*_READ).in_bulk(tool_ids)
+    def found(
+        self, tool_ids: Collection[UUID], read: Mapping[UUID, Tool]
+    ) -> tuple[dict[UUID, ToolSpec], dict[UUID, str]]:
+        """Return the specs of what a search just found, and why others were not loaded.
+
+        What the search has `read` is not read again.
+        """
+        tools = {each: read[each] for each in tool_ids if each in read}
+        if unread := set(tool_ids) - tools.keys():
+            rows = Tool.objects.select_related("successor").only(*_READ)
+            tools |= rows.in_bulk(unread)
         problems = dict.fromkeys(set(tool_ids) - tools.keys(), "was deleted just now")
         return self._loaded(tools.values(), problems)
 

@@ -34,7 +34,7 @@ SPARE = 10
 EVERYTHING = Narrowing()
 
 _READ = (
-    *("kind", "wire_name", "title", "definition", "required_scopes", "import_health"),
+    *("kind", "wire_name", "title", "version", "definition", "required_scopes", "import_health"),
     *("execution_health", "last_health_check_at", "deprecated_on", "deleted_at"),
     *("successor__wire_name", "successor__deleted_at"),
     *COMPARED,
@@ -77,6 +77,9 @@ class SearchAnswer:
 
     dense: str = "off"
     """Whether likeness in meaning was used, or why not (`registry.search.dense.meaning.STATES`)."""
+
+    tools: Mapping[UUID, Tool] = field(default_factory=dict, repr=False, compare=False)
+    """The rows of the hits as they were judged, with what a tool is loaded by."""
 
     def without(self, tool_ids: frozenset[UUID]) -> "SearchAnswer":
         """Return the answer without some tools, which were told of elsewhere."""
@@ -166,7 +169,12 @@ def search(
             break  # what comes after fits even less
     beyond = sum(each.fits and each.ranked.score >= floor for each in rest)
     return SearchAnswer(
-        query=query, hits=tuple(hits), took_ms=since(started), beyond=beyond, dense=meant.state
+        query=query,
+        hits=tuple(hits),
+        took_ms=since(started),
+        beyond=beyond,
+        dense=meant.state,
+        tools=judge.tools,
     )
 
 
