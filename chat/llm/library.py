@@ -27,8 +27,6 @@ def load() -> ModuleType:
     for name in ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy"):
         logging.getLogger(name).setLevel(logging.CRITICAL)
 
-    _send_as_given()
-
     class Demo(litellm.CustomLLM):  # type: ignore[misc, name-defined]
         """The model `demo/offline`."""
 
@@ -41,21 +39,6 @@ def load() -> ModuleType:
     litellm.custom_provider_map = [{"provider": demo.PROVIDER, "custom_handler": Demo()}]
     module: ModuleType = litellm
     return module
-
-
-def _send_as_given() -> None:
-    """Keep OpenAI's client from walking through every tool and message to rename their keys.
-
-    Its chat has no key with another name, so the walk changes nothing; with dozens of tools it
-    takes longer than all else that is done for a request.
-    """
-    from openai._utils import is_given
-    from openai.resources.chat.completions import completions
-
-    async def as_given(body: JsonObject, _type: object) -> JsonObject:
-        return {key: value for key, value in body.items() if is_given(value)}
-
-    vars(completions)["async_maybe_transform"] = as_given
 
 
 def _callable_tools(options: JsonObject) -> list[JsonObject]:

@@ -15,17 +15,19 @@ from starlette.routing import Route
 django.setup()  # the module that knows LiteLLM knows the demo model too
 
 from chat import llm  # noqa: E402
+from config.lib.types import JsonObject  # noqa: E402
 from tests.fakes.model_server import MODEL  # noqa: E402
 
 
 async def say(request: Request) -> StreamingResponse:
-    """Stream the model's answer to a message."""
-    content = (await request.json())["content"]
-    return StreamingResponse(_said(content), media_type="text/event-stream")
+    """Stream the model's answer to a message, asked with the tools that come with it."""
+    body = await request.json()
+    answer = _said(body["content"], body.get("tools", []))
+    return StreamingResponse(answer, media_type="text/event-stream")
 
 
-async def _said(content: str) -> AsyncIterator[str]:
-    async for event in llm.stream(MODEL, [{"role": "user", "content": content}], []):
+async def _said(content: str, tools: list[JsonObject]) -> AsyncIterator[str]:
+    async for event in llm.stream(MODEL, [{"role": "user", "content": content}], tools):
         if isinstance(event, llm.TextDelta):
             yield f"event: text.delta\ndata: {event.text}\n\n"
     yield "event: turn.completed\ndata: {}\n\n"

@@ -1,8 +1,5 @@
 """The ways in which providers stream calls, count tokens and end an answer."""
 
-import asyncio
-import inspect
-
 import pytest
 
 from chat.llm import ToolCallReady
@@ -157,25 +154,3 @@ def test_a_request_that_is_filtered_is_told_so(model):
     asked = ask()
     assert asked.error is not None
     assert asked.error.code == "answer_filtered"
-
-
-def test_openais_client_would_change_nothing_of_what_is_sent_as_it_is_given():
-    from openai._utils import async_transform
-    from openai.resources.chat.completions import AsyncCompletions
-    from openai.types.chat import completion_create_params
-
-    assert "async_maybe_transform(" in inspect.getsource(AsyncCompletions.create)
-    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-    schema = {"type": "object", "properties": {"a": {"type": "string", "format": "date"}}}
-    body = {
-        "model": "any",
-        "stream": True,
-        "messages": [
-            {"role": "user", "content": "hello"},
-            {"role": "assistant", "content": None, "tool_calls": [call]},
-            {"role": "tool", "tool_call_id": "c", "content": "{}"},
-        ],
-        "tools": [{"type": "function", "function": {"name": "f", "parameters": schema}}],
-    }
-    streaming = completion_create_params.CompletionCreateParamsStreaming
-    assert asyncio.run(async_transform(body, streaming)) == body
