@@ -40,6 +40,7 @@ def test_rules_links_and_copies_of_an_agent(
     page.goto("/agents/post-room/")
     shoot(page, "agent-detail")
     page.get_by_role("link", name="Approvals").click()
+    page.wait_for_url("**/approvals/")  # and its scripts: keys that are typed before are not heard
     page.get_by_label("Tools", exact=True).press_sequentially("npm:@acme/mail/*")
     expect(page.get_by_text("Catches 1 linked tool: acme_mail-send.")).to_be_visible()
     page.get_by_role("button", name="Add rule").click()
