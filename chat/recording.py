@@ -64,7 +64,8 @@ class Recorder:
         match event:
             case TextDelta(text):
                 if self._words is None:
-                    self._words = StreamMask(await in_thread(self._secrecy.look))
+                    # as looked at before the model was asked: it can say nothing newer
+                    self._words = StreamMask(self._secrecy.masker)
                 await self._hear(self._words.take(text))
             case Said(text, calls):
                 await self._said(text, calls)

@@ -42,9 +42,6 @@ from config.lib.types import JsonObject
 logger = logging.getLogger(__name__)
 
 HEARTBEAT_SECONDS = 5
-KEPT_AFTER = 0.02
-"""Seconds; what was found is written down when the request to the model is on its way."""
-
 WATCHED_AFTER = 0.05
 """Seconds; the request to the model goes first, and a stop before that is found by then."""
 
@@ -246,7 +243,7 @@ async def _work(taken: _Taken) -> Paused | None:
         max_steps=agent.max_steps,
         begun=taken.standing.begun,
     )
-    keeping = asyncio.create_task(_keep(ready, turn.pk))
+    keeping = asyncio.create_task(in_thread(ready.keep, turn.pk))
     try:
         async for event in steps:
             if not isinstance(event, TextDelta):
@@ -257,12 +254,6 @@ async def _work(taken: _Taken) -> Paused | None:
         return None
     finally:
         await asyncio.wait({keeping})
-
-
-async def _keep(ready: Ready, turn_id: UUID) -> None:
-    """Write down what was found."""
-    await asyncio.sleep(KEPT_AFTER)
-    await in_thread(ready.keep, turn_id)
 
 
 async def _watch(turn_id: UUID) -> None:
