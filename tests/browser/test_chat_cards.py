@@ -14,6 +14,7 @@ from tests.browser.scripted import agent, live, model, open_chat, over, person, 
 from tests.browser.talking import turn_with_every_call
 from tests.factories import make_conversation
 from tests.fakes.model_server import Call, ModelServer, Reply
+from tests.live import eventually
 
 __all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
 
@@ -97,7 +98,8 @@ def test_a_reader_who_looks_back_is_not_carried_away(
     say(page, "Longer")
     expect(page.locator(".turn-status").last).to_contain_text("is at work")
     page.mouse.wheel(0, -3000)
-    page.wait_for_function("scrollY < 400")
+    # polled from here: in the page the policy forbids what would poll there
+    eventually(lambda: page.evaluate("scrollY") < 400, what="the reader's scrolling")
     held.set()
     over(page)
     assert page.evaluate("scrollY") < 400
