@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from config.lib.jsontext import schema_type
 from config.lib.masking import MASK
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from sequences.definition import IDENTIFIER, MAX_NESTING, MAX_STEPS
@@ -105,7 +106,7 @@ class _Inputs:
         name = free_name(argument, self.schemas)
         said = schema.get("description") if isinstance(schema, Mapping) else None
         described = {"description": said} if isinstance(said, str) and said else {}
-        self.schemas[name] = {"type": type_of(value), **described}
+        self.schemas[name] = {"type": schema_type(value), **described}
         return name
 
     def schema(self) -> JsonSchema:
@@ -165,24 +166,6 @@ def free_name(wanted: str, taken: Mapping[str, object]) -> str:
         number += 1
         name = f"{plain}_{number}"
     return name
-
-
-def type_of(value: JsonValue) -> str:
-    """Return the JSON Schema type of a value."""
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-    return "object"
 
 
 def _source(

@@ -41,3 +41,21 @@ def shortened(value: JsonValue, limit: int) -> JsonValue:
     if size <= limit:
         return value
     return {"truncated": True, "bytes": size, "preview": text[: limit // 4]}
+
+
+def schema_type(value: JsonValue) -> str:
+    """Return the name that JSON Schema has for the type of a value."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "boolean"
+        case int():
+            return "integer"
+        case float():
+            return "number"
+        case str():
+            return "string"
+        case list():
+            return "array"
+    return "object"

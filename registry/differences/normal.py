@@ -5,6 +5,7 @@ from typing import Any
 
 from referencing.exceptions import Unresolvable
 
+from config.lib.jsontext import schema_type
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.schema_rules import lookup
 
@@ -111,25 +112,7 @@ def _told_by_values(schema: JsonSchema) -> list[str]:
     """Return the types of the listed values, of the keywords of objects, or all of them."""
     values = values_of(schema)
     if values:
-        return sorted({_type_of(value) for value in values})
+        return sorted({schema_type(value) for value in values})
     if "properties" in schema:
         return ["object"]
     return ["array"] if "items" in schema else list(TYPES)
-
-
-def _type_of(value: JsonValue) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case list():
-            return "array"
-        case _:
-            return "object"
