@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from config.lib.types import JsonObject
 from registry.approval import Policy, everything_allowed
 from registry.errors import ApprovalDenied
+from registry.models import Invocation
 from registry.models.invocation import Caller
 from registry.replay import Replay
 from registry.results import ToolResult
@@ -30,6 +31,9 @@ Granted = Callable[[frozenset[str] | None], frozenset[str] | None]
 
 Presets = Callable[[UUID], JsonObject]
 """Tool id → the arguments that the agent's settings always send."""
+
+Recorder = Callable[[Invocation], None]
+"""Takes the row of a call that is over, and sees that it is written."""
 
 Tools = Callable[[], Mapping[str, ToolSpec]]
 """Returns, by wire name, the tools that a program may call now."""
@@ -115,6 +119,11 @@ def no_presets(tool_id: UUID) -> JsonObject:
     return {}
 
 
+def write_now(row: Invocation) -> None:
+    """Write the row of a call at once."""
+    row.save(force_insert=True)
+
+
 def no_tools() -> Mapping[str, ToolSpec]:
     """Offer no tool."""
     return {}
@@ -138,6 +147,7 @@ class CallContext:
     `policy` says whether a call is allowed, asked about or denied; `approved` that a person said
     yes to this call, or to the sequence around it, so that nobody is asked again; the calls of a
     program are approved one by one. `denied` is for searches, which leave out what is denied.
+    `record` writes the row of the call; a run writes it together with the row of its step.
     `call_id` is the model's own name of the call, in the turn `turn_id`. With a `replay`, a program
     may wait for a person, and is run again from what was kept of it.
     """
@@ -156,6 +166,7 @@ class CallContext:
     caller_token: CallerToken = no_token
     progress: Progress = ignore_progress
     tools: Tools = no_tools
+    record: Recorder = write_now
     inner: Inner | None = None
     cancel: threading.Event = field(default_factory=threading.Event)
     agent_id: UUID | None = None

@@ -18,7 +18,7 @@ from config.lib.masking import Masker, log_failure
 from config.lib.types import JsonObject, JsonValue
 from registry import health, metrics
 from registry.approval import Effect
-from registry.context import CallContext, Inner, ignore_progress
+from registry.context import CallContext, Inner, ignore_progress, write_now
 from registry.embeds import ReadArtifact, resolve_embeds
 from registry.errors import (
     ApprovalDenied,
@@ -333,6 +333,7 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
             approved=approved,  # who approves a program has not seen what it will call
             env=env,
             parent_id=parent_id,
+            record=write_now,  # the row of the program may be written much later
             depth=context.depth + 1,
             cancel=cancel,
             call_id=call_id,
@@ -410,7 +411,7 @@ def _record(
     *,
     was_asked: bool = False,
 ) -> Invocation:
-    return Invocation.objects.create(
+    row = Invocation(
         pk=invocation_id,
         tool_id=spec.tool_id,
         tool_version=spec.version,
@@ -430,6 +431,8 @@ def _record(
         decision=_decision(error, context, was_asked=was_asked),
         cost=cost,
     )
+    context.record(row)
+    return row
 
 
 def _is_recorded(spec: ToolSpec, context: CallContext, error: ToolError) -> bool:

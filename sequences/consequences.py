@@ -131,7 +131,7 @@ def _from_within(step: Step, inner: Dependent) -> list[Trouble]:
 
 def _id(step: Step) -> UUID | None:
     try:
-        return UUID(step.tool_to_run_id)
+        return UUID(step.tool)
     except ValueError:
         return None
 
@@ -147,7 +147,7 @@ def _shapes(
     before: dict[str, ToolShape] = {}
     after: dict[str, ToolShape] = {}
     for step in steps:
-        key, tool = shape_key(step), tools.get(step.tool_to_run_id)
+        key, tool = shape_key(step), tools.get(step.tool)
         if tool is None or key in before:
             continue
         snapshot = (

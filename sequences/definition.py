@@ -57,30 +57,98 @@ class Template(_Part):
     value: str
 
 
+class Expression(_Part):
+    """Whatever a JMESPath expression over `initial`, `steps` and `item` gives, of any type."""
+
+    source: Literal["expression"]
+    value: str
+
+
+class LoopItem(_Part):
+    """The item that an iteration of the step's own loop is for, or a part of it."""
+
+    source: Literal["item"]
+    path: str = ""
+
+
 _SOURCE_MODELS: dict[str, type[_Part]] = {
     "initialInput": InitialInput,
     "static": StaticValue,
     "previousStep": PreviousStep,
     "template": Template,
+    "expression": Expression,
+    "item": LoopItem,
 }
 InputSource = Annotated[
-    InitialInput | StaticValue | PreviousStep | Template, Field(discriminator="source")
+    InitialInput | StaticValue | PreviousStep | Template | Expression | LoopItem,
+    Field(discriminator="source"),
 ]
 
 
 class Retry(_Part):
-    """How often a failing step is tried in all, and the pause in seconds before each new try."""
+    """How often a failing step is tried in all, and the pauses in seconds between the tries.
+
+    Each pause is `backoff_factor` times as long as the one before, at most 60 s.
+    """
 
     attempts: int = Field(ge=1, le=10)
     backoff_seconds: float = Field(default=0, ge=0, le=60)
+    backoff_factor: float = Field(default=1, ge=1, le=10)
+
+
+class ForEach(_Part):
+    """Call the tool once for each item of a list, at most `parallel` calls at a time.
+
+    The step's output is the list of their outputs, in the order of the items. Mappings of the step
+    may use `item` and `index` (from 0).
+    """
+
+    items: InputSource
+    parallel: int = Field(default=1, ge=1, le=8)
+    max_items: int = Field(default=100, ge=1, le=1_000)
+
+
+class Parallel(_Part):
+    """The place of a step in a group of branches that run at the same time.
+
+    Neighbouring steps of the same `group` are one block. Those of the same `branch` run one after
+    the other; the step behind the block waits for all branches.
+    """
+
+    group: str = Field(pattern=IDENTIFIER)
+    branch: str = Field(pattern=IDENTIFIER)
+
+
+class Fallback(_Part):
+    """The output of a step that failed in spite of all attempts; the run goes on with it."""
+
+    value: Any
+
+
+class Approval(_Part):
+    """What a person is asked before the run goes on; `message` is a template.
+
+    The step's output is `{approved, by, note, values}`, `values` as `input_schema` says. Whoever
+    refuses ends the run, unless `on_rejected` is `continue`.
+    """
+
+    title: str = Field(default="", max_length=200)
+    message: str = Field(default="", max_length=5_000)
+    input_schema: dict[str, Any] | None = None
+    on_rejected: Literal["fail", "continue"] = "fail"
+    expires_after_seconds: int | None = Field(default=None, ge=60, le=90 * 86_400)
 
 
 class Step(_Part):
-    """One call of a tool."""
+    """One call of a tool, or a question to a person (`approval`)."""
 
     step_number: int
-    tool_to_run_id: str = Field(min_length=1)
+    key: str | None = Field(default=None, pattern=IDENTIFIER)
+    """Stays with the step when it is moved or renamed; unique within the sequence."""
+    title: str = Field(default="", max_length=120)
+    tool_to_run_id: str | None = Field(default=None, min_length=1)
     tool_version: int | None = Field(default=None, ge=1, le=2**31 - 1)
+    approval: Approval | None = None
     input_mapping: dict[str, InputSource] = Field(default_factory=dict)
     output_display_success: str = ""
     output_display_failure: str = ""
@@ -88,9 +156,19 @@ class Step(_Part):
     store_output_as: str | None = Field(default=None, pattern=IDENTIFIER)
     retry: Retry | None = None
     timeout_seconds: int = Field(default=30, ge=1, le=300)
-    when: None = None
-    for_each: None = None
-    """Format 1 names conditions and loops; this version of the runner takes neither."""
+    when: str | None = Field(default=None, max_length=500)
+    """A CEL expression over `initial` and `steps`; where it is false the step is skipped."""
+    for_each: ForEach | None = None
+    parallel: Parallel | None = None
+    fallback: Fallback | None = None
+    disabled: bool = False
+    repeatable: bool = False
+    """Its author says that the call may be made twice, whatever is known of the tool."""
+
+    @property
+    def tool(self) -> str:
+        """Return the id of the tool that it calls; empty for a question to a person."""
+        return self.tool_to_run_id or ""
 
 
 class Definition(_Part):
@@ -98,6 +176,8 @@ class Definition(_Part):
 
     format: Literal[1]
     steps: Annotated[tuple[Step, ...], Field(strict=False)]
+    max_concurrent_runs: int | None = Field(default=None, ge=1, le=1_000)
+    """Runs that are at work at the same time; more of them wait."""
     final_output_mapping: dict[str, InputSource] | None = Field(default=None, min_length=1)
 
 
@@ -144,9 +224,23 @@ def parse(data: JsonValue) -> Definition:
     return definition
 
 
+LATER = ("key", "title", "approval", "parallel", "fallback", "disabled", "repeatable")
+"""Fields of a step that are left out where they say nothing, so that what was saved before there
+were such fields keeps its digest."""
+
+
 def to_json(definition: Definition) -> JsonObject:
-    """Return the definition as JSON, with every field spelled out; `parse` takes it back."""
-    return definition.model_dump(mode="json", by_alias=True)
+    """Return the definition as JSON, with its fields spelled out; `parse` takes it back."""
+    data: JsonObject = definition.model_dump(mode="json", by_alias=True)
+    for step in data["steps"]:
+        for name in LATER:
+            if not step[name]:
+                del step[name]
+        if step["retry"] and step["retry"]["backoffFactor"] == 1:
+            del step["retry"]["backoffFactor"]
+    if data["maxConcurrentRuns"] is None:
+        del data["maxConcurrentRuns"]
+    return data
 
 
 def problem_at(location: tuple[str | int, ...], message: str) -> Problem:
@@ -226,7 +320,7 @@ def _without_tag(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
             return location
 
 
-_SOURCES = "initialInput, static, previousStep or template"
+_SOURCES = "initialInput, static, previousStep, template, expression or item"
 _PATTERN = (
     "This must be a name of letters, digits and underscores that does not start with a digit, "
     "at most 64 characters long."

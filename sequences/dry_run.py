@@ -15,7 +15,7 @@ Shapes = Mapping[str, ToolShape]
 def shape_key(step: Step) -> str:
     """Return what stands for the tool of a step, at the version that the step pins."""
     pinned = step.tool_version
-    return f"{step.tool_to_run_id}@{pinned}" if pinned else step.tool_to_run_id
+    return f"{step.tool}@{pinned}" if pinned else step.tool
 
 
 def introduced(

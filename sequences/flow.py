@@ -53,7 +53,7 @@ def flow_problems(
     outputs: dict[str, JsonSchema] = {}
     for index, step in enumerate(definition.steps):
         known = _Known(initial, dict(outputs))
-        tool = tools.get(step.tool_to_run_id)
+        tool = tools.get(step.tool)
         result = inlined(tool.output_schema) if tool and tool.output_schema else ANY
         for name, source in step.input_mapping.items():
             for message in _source_problems(name, source, known, tool):

@@ -85,7 +85,7 @@ def _enqueue(run_id: UUID) -> bool:
         logger.warning("Run %s waits: the queue cannot be reached (%s)", run_id, error)
         waiting.update(error=QUEUE_UNREACHABLE)
         return False
-    waiting.update(error=None, heartbeat_at=timezone.now())
+    waiting.update(error=None, sent_at=timezone.now())
     return True
 
 
@@ -96,7 +96,7 @@ def resend_waiting(now: datetime) -> int:
     """
     before = now - WAITS_AT_MOST
     runs = Run.objects.filter(
-        Q(heartbeat_at=None) | Q(heartbeat_at__lt=before),
+        Q(sent_at=None) | Q(sent_at__lt=before),
         status=RunStatus.QUEUED,
         created_at__lt=before,
         parent_step=None,

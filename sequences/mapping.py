@@ -1,8 +1,9 @@
 """Work out the inputs of a step and the final output from what is known so far.
 
-The context is `{"initial": {...}, "steps": {name: output}}`. Paths and templates are JMESPath. A
-template always gives text, even when it is a single expression, so that what a tool receives does
-not change its type with the data; `previousStep` hands a value over as it is.
+The context is `{"initial": {...}, "steps": {name: output}}`, in a loop with `item` and `index`.
+Paths, templates and expressions are JMESPath. A template always gives text, even when it is a
+single expression, so that what a tool receives does not change its type with the data;
+`previousStep` and `expression` hand a value over as it is.
 """
 
 import copy
@@ -20,7 +21,15 @@ from config.lib.types import JsonObject, JsonValue
 from registry.api_templates import SLIPS
 from registry.builtins.json_bounds import BoundedInterpreter, weighed
 from registry.errors import ToolInputRejected
-from sequences.definition import Definition, InitialInput, InputSource, PreviousStep, StaticValue
+from sequences.definition import (
+    Definition,
+    Expression,
+    InitialInput,
+    InputSource,
+    LoopItem,
+    PreviousStep,
+    StaticValue,
+)
 
 MAX_EXPRESSION_LENGTH = 1_000
 EXPRESSION = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
@@ -132,6 +141,10 @@ def _resolve(field: str, source: InputSource, context: Context) -> JsonValue:
             return copy.deepcopy(_initial(field, source.key, context["initial"]))
         case PreviousStep():
             return copy.deepcopy(_previous(field, source, context["steps"]))
+        case Expression():
+            return copy.deepcopy(_evaluated(field, source.value, context))
+        case LoopItem():
+            return copy.deepcopy(_item(field, source.path, context))
         case _:
             return _render(field, source.value, context)
 
@@ -167,6 +180,36 @@ def _previous(field: str, source: PreviousStep, steps: Mapping[str, Any]) -> Jso
             f"Input “{field}” needs “{source.path}” from the output of step “{source.step}”. "
             f"{error}",
             "Look at that step's output and correct the path.",
+        ) from None
+
+
+def _evaluated(field: str, expression: str, context: Context) -> JsonValue:
+    try:
+        return evaluate(expression, context)
+    except (MissingValueError, ExpressionError) as error:
+        raise MappingFailed(
+            field,
+            f"The expression of input “{field}” gives no value. {error}",
+            "Use initial.<name> for the sequence's input and steps.<name> for a step's output.",
+        ) from None
+
+
+def _item(field: str, path: str, context: Context) -> JsonValue:
+    if "item" not in context:
+        raise MappingFailed(
+            field,
+            f"Input “{field}” needs the item of a loop, and this step has none.",
+            "Repeat the step for each item of a list, or map another value.",
+        )
+    if not path.strip():
+        return context["item"]
+    try:
+        return evaluate(path, context["item"])
+    except (MissingValueError, ExpressionError) as error:
+        raise MappingFailed(
+            field,
+            f"Input “{field}” needs “{path}” from the item {context['index']}. {error}",
+            "Look at the list that the step is repeated for, and correct the path.",
         ) from None
 
 

@@ -30,7 +30,7 @@ def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]
             continue
         place = ("steps", index, "toolToRunId")
         try:
-            depth = 1 + _depth((step.tool_to_run_id, step.tool_version), (str(tool_id),), depths)
+            depth = 1 + _depth((step.tool, step.tool_version), (str(tool_id),), depths)
         except CycleFoundError:
             yield problem_at(
                 place,

@@ -2,6 +2,8 @@
 
 import logging
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 from typing import Any
@@ -55,7 +57,7 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
     happens is told in the run's row.
     """
-    with running.call(run.tool_id, cancel) as signal, watching(run, signal) as watch:
+    with _signal(run, cancel) as signal, watching(run, signal) as watch:
         try:
             _require_not_stopped(run)
             context = context_of(run).derive(cancel=signal, depth=depth)
@@ -68,18 +70,28 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     run_finish(run, ending)
 
 
+@contextmanager
+def _signal(run: Run, cancel: Event) -> Iterator[Signal]:
+    """Yield the signal on which the run ends; a draft that is tested cannot be stopped."""
+    if run.tool_id is None:
+        yield Signal(cancel)
+    else:
+        with running.call(run.tool_id, cancel) as signal:
+            yield signal
+
+
 def _require_not_stopped(run: Run) -> None:
     """Raise ToolStopped for a run that waited in the queue while its sequence was stopped."""
-    standing = standing_of(run.tool_id)
+    standing = standing_of(run.tool_id) if run.tool_id else None
     if standing is not None and (stop := stop_in(standing)):
-        raise stop.error(run.tool.wire_name)
+        raise stop.error(run.name)
 
 
 def _why_ended(run: Run, ending: Ending, signal: Signal) -> Ending:
     """Return how a run ended; one that did not get to its end before it was stopped says so."""
     if signal.stop is None or ending.status == RunStatus.SUCCEEDED:
         return ending
-    error = signal.stop.error(run.tool.wire_name, running=True)
+    error = signal.stop.error(run.name, running=True)
     return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
 
 
@@ -92,7 +104,7 @@ UNEXPECTED: JsonObject = {
 
 
 def _ending(run: Run, context: CallContext, watch: Watch) -> Ending:
-    definition = parse(run.tool_version.snapshot["definition"])
+    definition = parse(run.plan)
     known: Known = {"initial": run.input, "steps": {}}
     copied = {row.number: row for row in run.steps.all()}
     for step in definition.steps:
@@ -117,7 +129,7 @@ def _output(run: Run, definition: Definition, known: Known) -> JsonValue:
         raise OutputRejected(
             f"The output of the run has {size:,} bytes; at most {LARGEST_OUTPUT:,} are accepted.",
             "Map fewer or smaller values into the final output.",
-            tool=run.tool.wire_name,
+            tool=run.name,
         )
     return output
 
@@ -155,7 +167,7 @@ def _run_step(run: Run, step: Step, known: Known, context: CallContext, watch: W
 
 def _spec_for(step: Step, row: RunStep) -> ToolSpec:
     """Return the step's tool at its pinned or current version, and name it in the row."""
-    row.tool_name = step.tool_to_run_id[:64]
+    row.tool_name = step.tool[:64]
     tool = _tool_of(step)
     if tool is not None:
         row.tool, row.tool_name = tool, tool.wire_name
@@ -172,7 +184,7 @@ def _spec_for(step: Step, row: RunStep) -> ToolSpec:
 
 def _tool_of(step: Step) -> Tool | None:
     try:
-        return Tool.objects.filter(pk=UUID(step.tool_to_run_id)).first()
+        return Tool.objects.filter(pk=UUID(step.tool)).first()
     except ValueError:
         return None
 

@@ -48,6 +48,8 @@ def run_retry(
     """
     if not run.is_finished:
         raise Conflict("This run is not over yet.", "Wait for its end, or cancel it first.")
+    if run.tool is None or run.tool_version is None:
+        raise Conflict("This was a test of a draft.", "Test the draft again in the builder.")
     number = run.tool_version.number if version == "original" else run.tool.version
     spec = load_spec(run.tool, number)
     definition = parse(spec.definition)
@@ -78,7 +80,7 @@ def _steps_before(run: Run, from_step: int, definition: Definition) -> list[RunS
             f"There is no step {from_step} in this version.",
             f"Retry from step 1 to {len(definition.steps)}.",
         )
-    original = parse(run.tool_version.snapshot["definition"])
+    original = parse(run.plan)
     rows = {row.number: row for row in run.steps.all()}
     for step in definition.steps[: from_step - 1]:
         number = step.step_number

@@ -80,7 +80,7 @@ def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
     """
     pins: dict[str, set[int]] = {}
     for step in definition.steps:
-        pinned = pins.setdefault(step.tool_to_run_id, set())
+        pinned = pins.setdefault(step.tool, set())
         pinned |= {step.tool_version} if step.tool_version else set()
     shapes: dict[str, ToolShape] = {}
     for tool in tools_usable_by(user).filter(pk__in=_ids(pins)):

@@ -6,9 +6,11 @@ up for lost all find that the row is no longer in the state they expect, and cha
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from config.lib.errors import Conflict
@@ -17,8 +19,8 @@ from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 
-SILENT_FOR = timedelta(seconds=60)
-"""A run whose worker gave no sign of life for this long is given up; it gives one every 5 s."""
+LEASE = timedelta(seconds=30)
+"""How long a worker has a run without giving a sign of life; it gives one every 5 s."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,7 +36,12 @@ def run_claim(run_id: UUID) -> Run | None:
     """Take a queued run for this worker; None when another has it or it was cancelled."""
     now = timezone.now()
     claimed = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).update(
-        status=RunStatus.RUNNING, started_at=now, heartbeat_at=now, error=None
+        status=RunStatus.RUNNING,
+        started_at=Coalesce("started_at", now),
+        lease=uuid4(),
+        lease_until=now + LEASE,
+        claims=F("claims") + 1,
+        error=None,
     )
     if not claimed:
         return None
@@ -49,6 +56,8 @@ def run_finish(run: Run, ending: Ending) -> None:
         error=ending.error,
         finished_at=timezone.now(),
         given=None,
+        lease=None,
+        lease_until=None,
     )
     run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
 
@@ -75,7 +84,7 @@ def run_cancel(run: Run) -> None:
 
 def runs_fail_abandoned(now: datetime) -> int:
     """Fail the runs whose worker is gone, each with the step it had reached; return how many."""
-    silent = Run.objects.filter(status=RunStatus.RUNNING, heartbeat_at__lt=now - SILENT_FOR)
+    silent = Run.objects.filter(status=RunStatus.RUNNING, lease_until__lt=now)
     return sum(_fail_abandoned(run, now) for run in silent.order_by("created_at", "pk"))
 
 
@@ -97,9 +106,14 @@ def _fail_abandoned(run: Run, now: datetime) -> int:
         "hint": f"Check what the step did, then retry from step {reached}.",
         "extra": {"step": reached},
     }
-    failed = Run.objects.filter(
-        pk=run.pk, status=RunStatus.RUNNING, heartbeat_at__lt=now - SILENT_FOR
-    ).update(status=RunStatus.FAILED, finished_at=now, error=error, given=None)
+    failed = Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING, lease_until__lt=now).update(
+        status=RunStatus.FAILED,
+        finished_at=now,
+        error=error,
+        given=None,
+        lease=None,
+        lease_until=None,
+    )
     if failed:
         RunStep.objects.filter(run=run, status=StepStatus.RUNNING).update(
             status=StepStatus.FAILED, error=error, message=error["message"]

@@ -94,12 +94,14 @@ def _tool_problems(
     index: int, step: Step, tools: Mapping[str, ToolShape], self_id: str | None
 ) -> Iterator[Problem]:
     place: Place = ("steps", index, "toolToRunId")
+    if step.approval is not None and step.tool_to_run_id is None:
+        return
     if self_id is not None and step.tool_to_run_id == self_id:
         yield problem_at(
             place, "A sequence cannot call itself, it would never end. Choose another tool."
         )
         return
-    tool = tools.get(step.tool_to_run_id)
+    tool = tools.get(step.tool)
     if tool is None:
         yield problem_at(
             place,

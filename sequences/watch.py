@@ -9,6 +9,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from sequences.models import Run
+from sequences.states import LEASE
 
 TICK_SECONDS = 0.25
 HEARTBEAT_SECONDS = 5.0
@@ -22,7 +23,7 @@ class Watch:
     """
 
     def __init__(self, run: Run, outer: threading.Event) -> None:
-        self._run_id = run.pk
+        self._run_id, self._lease = run.pk, run.lease
         self._outer = outer
         self._over = threading.Event()
         self._cancelled = threading.Event()
@@ -71,7 +72,9 @@ class Watch:
                 try:
                     self._look()
                     if time.monotonic() - beaten >= HEARTBEAT_SECONDS:
-                        Run.objects.filter(pk=self._run_id).update(heartbeat_at=timezone.now())
+                        Run.objects.filter(pk=self._run_id, lease=self._lease).update(
+                            lease_until=timezone.now() + LEASE
+                        )
                         beaten = time.monotonic()
                 except DatabaseError:
                     connection.close()  # the next look opens a new one

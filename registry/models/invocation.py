@@ -17,6 +17,8 @@ class Caller(models.TextChoices):
     REST = "rest", "REST API"
     CODE = "code", "Code"
     HEALTH = "health", "Health check"
+    SCHEDULE = "schedule", "Schedule"
+    WEBHOOK = "webhook", "Webhook"
 
 
 class Outcome(models.TextChoices):

@@ -8,26 +8,62 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from config.lib.sealing import SealedField
+from config.lib.types import JsonObject
 
 
 class RunStatus(models.TextChoices):
     QUEUED = "queued", "Queued"
     RUNNING = "running", "Running"
+    WAITING = "waiting", "Waits for a person"
+    ATTENTION = "attention", "Needs attention"
     SUCCEEDED = "succeeded", "Succeeded"
     FAILED = "failed", "Failed"
     CANCELLED = "cancelled", "Cancelled"
 
 
 FINISHED = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED)
+PAUSED = (RunStatus.WAITING, RunStatus.ATTENTION)
+"""A person has to say something; no worker has the run."""
 
 
 class Run(models.Model):
-    """A run of one immutable version of a sequence; a worker claims it by `status`."""
+    """A run of one immutable version of a sequence, or a test of a draft (`definition`).
+
+    A worker claims it with a `lease`, a new one each time, and renews it while it works. Whoever
+    finds the lease run out puts the run in the queue again; what the former holder writes then is
+    refused, because it names the lease it had.
+    """
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    tool = models.ForeignKey("registry.Tool", on_delete=models.PROTECT, related_name="runs")
+    tool = models.ForeignKey(
+        "registry.Tool",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="runs",
+        help_text="Empty in a test of a draft that was never published.",
+    )
     tool_version = models.ForeignKey(
-        "registry.ToolVersion", on_delete=models.PROTECT, related_name="+"
+        "registry.ToolVersion",
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="+",
+        help_text="Empty in a test of a draft.",
+    )
+    draft = models.ForeignKey(
+        "sequences.SequenceDraft",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="tests",
+        help_text="The draft that this is a test of.",
+    )
+    definition = models.JSONField(
+        null=True, blank=True, help_text="What a test runs; else the version says it."
+    )
+    until_step = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="The number of the last step that a test runs."
     )
     status = models.CharField(max_length=16, choices=RunStatus, default=RunStatus.QUEUED)
     input = models.JSONField(default=dict)
@@ -47,6 +83,21 @@ class Run(models.Model):
         help_text="Scopes of whoever started it; empty (null) means: not limited by scopes.",
     )
     turn_id = models.UUIDField(null=True, blank=True)
+    call_id = models.CharField(
+        max_length=200,
+        blank=True,
+        help_text="The model's name of the call that began it, in its turn.",
+    )
+    schedule = models.ForeignKey(
+        "sequences.Schedule",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+    )
+    webhook = models.ForeignKey(
+        "sequences.Webhook", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+    )
     given = SealedField(
         null=True,
         blank=True,
@@ -66,10 +117,21 @@ class Run(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
-    heartbeat_at = models.DateTimeField(
-        null=True,
-        blank=True,
-        help_text="When it was last put in the queue; then its worker's last sign of life.",
+    sent_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was last put in the queue."
+    )
+    lease = models.UUIDField(
+        null=True, blank=True, help_text="Names this claim of this worker; empty: nobody has it."
+    )
+    lease_until = models.DateTimeField(null=True, blank=True)
+    worker = models.CharField(
+        max_length=255, blank=True, help_text="The node name of the worker that has it, or had."
+    )
+    hand_over = models.BooleanField(
+        default=False, help_text="Its worker is shutting down and gives it back after this step."
+    )
+    claims = models.PositiveSmallIntegerField(
+        default=0, help_text="How often workers have taken it."
     )
 
     class Meta:
@@ -86,12 +148,38 @@ class Run(models.Model):
                 condition=~models.Q(status__in=FINISHED) | models.Q(given=None),
                 name="run_finished_holds_no_values",
             ),
+            models.CheckConstraint(
+                condition=models.Q(
+                    status=RunStatus.RUNNING, lease__isnull=False, lease_until__isnull=False
+                )
+                | (~models.Q(status=RunStatus.RUNNING) & models.Q(lease=None, lease_until=None)),
+                name="run_lease_matches_status",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(tool_version__isnull=False, definition=None)
+                | models.Q(tool_version=None, definition__isnull=False),
+                name="run_has_one_definition",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(tool_version=None) | models.Q(tool__isnull=False),
+                name="run_of_version_has_tool",
+            ),
         ]
         indexes = [
             models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
             models.Index(fields=["status", "created_at"], name="run_status_time"),
+            models.Index(
+                fields=["tool", "created_at"],
+                name="run_open_of_tool",
+                condition=~models.Q(status__in=FINISHED),
+            ),
+            models.Index(
+                fields=["turn_id", "call_id"],
+                name="run_of_call",
+                condition=models.Q(turn_id__isnull=False),
+            ),
         ]
         triggers = [
             pgtrigger.FSM(
@@ -101,9 +189,18 @@ class Run(models.Model):
                     (RunStatus.QUEUED, RunStatus.RUNNING),
                     (RunStatus.QUEUED, RunStatus.CANCELLED),
                     (RunStatus.QUEUED, RunStatus.FAILED),
+                    (RunStatus.RUNNING, RunStatus.QUEUED),
+                    (RunStatus.RUNNING, RunStatus.WAITING),
+                    (RunStatus.RUNNING, RunStatus.ATTENTION),
                     (RunStatus.RUNNING, RunStatus.SUCCEEDED),
                     (RunStatus.RUNNING, RunStatus.FAILED),
                     (RunStatus.RUNNING, RunStatus.CANCELLED),
+                    (RunStatus.WAITING, RunStatus.QUEUED),
+                    (RunStatus.WAITING, RunStatus.FAILED),
+                    (RunStatus.WAITING, RunStatus.CANCELLED),
+                    (RunStatus.ATTENTION, RunStatus.QUEUED),
+                    (RunStatus.ATTENTION, RunStatus.FAILED),
+                    (RunStatus.ATTENTION, RunStatus.CANCELLED),
                 ],
             )
         ]
@@ -117,6 +214,25 @@ class Run(models.Model):
         return f"values given to run {self.id} of {self.user.username}"
 
     @property
+    def name(self) -> str:
+        """Return what people know it by: the wire name of its sequence, or that it is a test."""
+        return self.tool.wire_name if self.tool else "the test of a draft"
+
+    @property
+    def plan(self) -> JsonObject:
+        """Return the definition that it runs, as JSON."""
+        if self.tool_version is not None:
+            plan: JsonObject = self.tool_version.snapshot["definition"]
+            return plan
+        own: JsonObject = self.definition or {}
+        return own
+
+    @property
     def is_finished(self) -> bool:
         """Tell whether nothing more will happen to this run."""
         return self.status in FINISHED
+
+    @property
+    def is_paused(self) -> bool:
+        """Tell whether it goes on once a person has said something."""
+        return self.status in PAUSED

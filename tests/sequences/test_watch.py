@@ -27,7 +27,7 @@ def test_a_run_gives_signs_of_life(run: Run, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(watch, "HEARTBEAT_SECONDS", 0)
     before = timezone.now()
     with watch.watching(run, Event()):
-        workshop.until(lambda: Run.objects.filter(heartbeat_at__gt=before).exists())
+        workshop.until(lambda: Run.objects.filter(lease_until__gt=before).exists())
 
 
 def test_an_attempt_of_a_cancelled_run_starts_stopped(run: Run) -> None:

@@ -1,0 +1,79 @@
+"""Tell whether a step is due: conditions in CEL, the Common Expression Language.
+
+A condition sees `initial` and `steps`, in a loop `item` and `index` too. CEL has no loops but its
+macros (`all`, `exists`, `filter`, `map`) and calls nothing; what two macros within one another may
+cost is bounded here.
+"""
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import cel
+
+from config.lib.errors import InvalidInput
+from config.lib.types import JsonValue
+
+MAX_LENGTH = 500
+MACROS = re.compile(r"\.\s*(?:all|exists|exists_one|filter|map)\s*\(")
+MOST_MACROS = 2
+MOST_ITEMS = 1_000
+"""Items of the longest list that a condition with two macros may see."""
+
+
+class ConditionFailed(InvalidInput):
+    """The condition of a step could not be worked out."""
+
+    code = "condition_failed"
+    default_hint = "Correct the condition; has(steps.name.key) asks whether there is such a key."
+
+
+class ConditionError(ValueError):
+    """The condition is not valid CEL; `str()` says where."""
+
+
+@functools.lru_cache(maxsize=512)
+def compile_condition(condition: str) -> cel.Program:
+    """Return the compiled condition; raise `ConditionError` with the reason in plain words."""
+    if not condition.strip():
+        raise ConditionError("The condition is empty.")
+    if len(condition) > MAX_LENGTH:
+        raise ConditionError(f"The condition is longer than {MAX_LENGTH} characters.")
+    if len(MACROS.findall(condition)) > MOST_MACROS:
+        raise ConditionError(f"A condition goes through lists at most {MOST_MACROS} times.")
+    try:
+        return cel.compile(condition)
+    except ValueError as error:
+        reason = str(error).partition("ERROR: ")[2].splitlines() or [str(error)]
+        raise ConditionError(f"“{condition[:100]}” cannot be read: {reason[0]}") from None
+
+
+def holds(condition: str, context: Mapping[str, Any]) -> bool:
+    """Say whether the condition is true; raise `ConditionFailed` where that cannot be said."""
+    try:
+        program = compile_condition(condition)
+    except ConditionError as error:
+        raise ConditionFailed(str(error)) from None
+    if len(MACROS.findall(condition)) > 1 and _longest(context) > MOST_ITEMS:
+        raise ConditionFailed(
+            f"The condition goes through lists twice, and one has more than {MOST_ITEMS:,} items.",
+            "Take the list apart in a step before.",
+        )
+    try:
+        value = program.execute(dict(context))
+    except KeyError as error:
+        raise ConditionFailed(f"The condition reads {error}, which is not there.") from None
+    except (ValueError, TypeError, ArithmeticError, RuntimeError) as error:
+        raise ConditionFailed(f"The condition cannot be worked out: {str(error)[:200]}") from None
+    if not isinstance(value, bool):
+        raise ConditionFailed(f"The condition gives {str(value)[:50]!r}, not true or false.")
+    return value
+
+
+def _longest(value: JsonValue) -> int:
+    if isinstance(value, Mapping):
+        return max((_longest(inner) for inner in value.values()), default=0)
+    if isinstance(value, list):
+        return max(len(value), max((_longest(inner) for inner in value), default=0))
+    return 0
