@@ -32,7 +32,7 @@ from sequences.mapping import final_output, resolve_inputs
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.states import CANCELLED, Ending, run_claim, run_finish
+from sequences.states import CANCELLED, Ending, LeaseLost, run_claim, run_finish
 from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,11 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)
             ending = Ending(status=RunStatus.FAILED, error=UNEXPECTED)
-    run_finish(run, ending)
+    try:
+        run_finish(run, ending)
+    except LeaseLost:
+        logger.warning("Run %s ended under a lease that was lost", run.pk)
+        run.refresh_from_db()
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from sequences.models import Run
 from sequences.states import LEASE
 
 TICK_SECONDS = 0.25
-HEARTBEAT_SECONDS = 5.0
+HEARTBEAT_SECONDS = LEASE.total_seconds() / 5
 
 
 class Watch:
