@@ -6,7 +6,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from sequences.reaper import requeue_lost, resend_unsent
-from sequences.runner import execute
+from sequences.running import execute
 
 
 @shared_task
