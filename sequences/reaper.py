@@ -117,7 +117,7 @@ def _with_a_place(runs: Iterable[Run]) -> Iterator[Run]:
 def _messages() -> int:
     """Return how many messages wait in the queue; none when it cannot be reached."""
     with current_app.connection_for_read() as broker:
-        away = (OperationalError, *broker.connection_errors, *broker.channel_errors)
+        away: Any = (OperationalError, *broker.connection_errors, *broker.channel_errors)
         try:
             channel: Any = broker.default_channel
             queue = channel.queue_declare(current_app.conf.task_default_queue)

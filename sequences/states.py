@@ -75,6 +75,22 @@ def run_take(run: Run) -> Run | None:
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
 
 
+def run_begun_in(step_id: UUID) -> Run | None:
+    """Return the run inside of a step that its former worker began and did not tell the end of.
+
+    It is to be gone on with (`run_take`), or where it is over its end is the step's. None when the
+    step has to begin a run: it began none, or that one failed and another attempt is due.
+    """
+    inside = Run.objects.filter(parent_step=step_id).select_related(
+        "parent_step", "tool", "tool_version", "user", "agent"
+    )
+    run = inside.order_by("created_at").last()
+    if run is None or run.parent_step is None:
+        return None
+    ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
+    return None if ended_badly and run.parent_step.error else run
+
+
 def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> Run | None:
     now = timezone.now()
     values: JsonObject = {

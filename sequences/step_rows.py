@@ -39,7 +39,8 @@ ENDED = ("status", "input", "output", "error", "message", "attempts", "duration_
 def step_begin(run: Run, row: RunStep) -> None:
     """Write that a step begins, as a new row or, when it begins again, in its own.
 
-    `row` then is `running` under the run's lease. Raises LeaseLost.
+    `row` then is `running` under the run's lease; the error of the attempt before stays until its
+    end. Raises LeaseLost.
     """
     Journal(run).begin(row)
 
@@ -77,7 +78,7 @@ class Journal:
 
     def begin(self, row: RunStep) -> None:
         """Write that a step begins, and what waited; see `step_begin`."""
-        row.status, row.lease, row.error = StepStatus.RUNNING, self._run.lease, None
+        row.status, row.lease = StepStatus.RUNNING, self._run.lease
         self._waiting.append(_Write(row, BEGUN, ()))
         self.flush()
 

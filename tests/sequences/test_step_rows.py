@@ -105,7 +105,7 @@ def test_a_failed_attempt_leaves_its_step_with_nobody(run: Run, tool: Tool) -> N
     row.attempts = 2
     step_begin(run, row)
     stored.refresh_from_db()
-    assert (stored.attempts, stored.lease, stored.error) == (2, run.lease, None)
+    assert (stored.attempts, stored.lease, stored.error) == (2, run.lease, {"code": "gone"})
 
 
 def test_whoever_lost_the_lease_begins_nothing(run: Run, tool: Tool) -> None:
