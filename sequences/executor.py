@@ -12,7 +12,7 @@ from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.nesting import MAX_DEPTH
 from sequences.runner import play
-from sequences.states import run_claim
+from sequences.states import run_begun_in, run_claim, run_take
 
 
 class SequenceExecutor:
@@ -36,7 +36,10 @@ class SequenceExecutor:
 
 
 def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
-    run = run_claim(new_run(spec, arguments, context).pk)
+    begun = run_begun_in(context.run_step_id) if context.run_step_id else None
+    if begun is not None and begun.is_finished:
+        return begun
+    run = run_take(begun) if begun else run_claim(new_run(spec, arguments, context).pk)
     if run is None:
         raise CallCancelled("The run was cancelled before it began.")
     play(run, cancel=context.cancel, depth=context.depth)

@@ -9,6 +9,7 @@ from threading import Event
 from typing import Any
 from uuid import UUID
 
+from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from config.lib.errors import DomainError
@@ -18,7 +19,7 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, OutputRejected, ToolError, ToolTimeout, UnknownTool
 from registry.execution import LARGEST_OUTPUT, invoke
 from registry.loading import load_spec
-from registry.models import Tool
+from registry.models import Invocation, Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
 from registry.running import Signal, running, stop_in
@@ -32,7 +33,9 @@ from sequences.mapping import final_output, resolve_inputs
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.states import CANCELLED, Ending, LeaseLost, run_claim, run_finish
+from sequences.recovery import settle
+from sequences.states import CANCELLED, Ending, run_claim, run_requeue
+from sequences.step_rows import Journal, LeaseLost, step_failed
 from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
@@ -52,26 +55,39 @@ def execute(run_id: UUID) -> None:
 
 
 def play(run: Run, *, cancel: Event, depth: int) -> None:
-    """Run a claimed run to its end, in this thread, and write how it ended.
+    """Run a claimed run on in this thread, to its end or until it has to wait.
 
     `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
-    happens is told in the run's row.
+    happens is told in the run's row. A run that is taken from this worker, or whose database is
+    away for long, is left as it is: another worker goes on with it.
     """
+    try:
+        _play(run, cancel, depth)
+    except LeaseLost:
+        logger.warning("Run %s is another worker's by now", run.pk)
+        run.refresh_from_db()
+    except (OperationalError, InterfaceError) as problem:
+        logger.warning("Run %s is left to another worker: %s", run.pk, problem)
+
+
+def _play(run: Run, cancel: Event, depth: int) -> None:
+    journal = Journal(run)
     with _signal(run, cancel) as signal, watching(run, signal) as watch:
         try:
             _require_not_stopped(run)
             context = context_of(run).derive(cancel=signal, depth=depth)
-            ending = _why_ended(run, _ending(run, context, watch), signal)
+            ending = _ending(run, context, watch, journal)
+            if ending is None:
+                return
+            ending = _why_ended(run, ending, signal)
         except DomainError as error:
             ending = Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
+        except (LeaseLost, OperationalError, InterfaceError):
+            raise
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)
             ending = Ending(status=RunStatus.FAILED, error=UNEXPECTED)
-    try:
-        run_finish(run, ending)
-    except LeaseLost:
-        logger.warning("Run %s ended under a lease that was lost", run.pk)
-        run.refresh_from_db()
+    journal.finish(ending)
 
 
 @contextmanager
@@ -107,21 +123,32 @@ UNEXPECTED: JsonObject = {
 }
 
 
-def _ending(run: Run, context: CallContext, watch: Watch) -> Ending:
+def _ending(run: Run, context: CallContext, watch: Watch, journal: Journal) -> Ending | None:
+    """Return how the run ends, or None when it is no longer this worker's to go on with."""
     definition = parse(run.plan)
+    if not settle(run, definition):
+        return None
     known: Known = {"initial": run.input, "steps": {}}
-    copied = {row.number: row for row in run.steps.all()}
+    rows = {row.number: row for row in run.steps.all()}
     for step in definition.steps:
         if watch.is_cancelled():
             return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
-        row = copied.get(step.step_number) or _run_step(run, step, known, context, watch)
+        row = rows.get(step.step_number)
+        if row is None or row.status == StepStatus.RUNNING:
+            if watch.is_handing_over():
+                journal.flush()
+                run_requeue(run)
+                return None
+            row = _run_step(run, step, row, known, context, watch, journal)
         if row.status != StepStatus.FAILED:
-            if step.store_output_as:
+            if step.store_output_as and row.status != StepStatus.SKIPPED:
                 known["steps"][step.store_output_as] = row.output
         elif watch.is_cancelled():
             return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
         elif not step.continue_on_failure:
             return Ending(status=RunStatus.FAILED, error=_error_of_run(row))
+    if definition.final_output_mapping is None:
+        journal.flush()
     return Ending(status=RunStatus.SUCCEEDED, output=_output(run, definition, known))
 
 
@@ -147,25 +174,35 @@ def _error_of_run(row: RunStep) -> JsonObject:
     }
 
 
-def _run_step(run: Run, step: Step, known: Known, context: CallContext, watch: Watch) -> RunStep:
+def _run_step(
+    run: Run,
+    step: Step,
+    row: RunStep | None,
+    known: Known,
+    context: CallContext,
+    watch: Watch,
+    journal: Journal,
+) -> RunStep:
     """Run one step and return its row, finished."""
-    row = RunStep(run=run, number=step.step_number, started_at=timezone.now())
+    row = row or RunStep(run=run, number=step.step_number, started_at=timezone.now())
     started = time.monotonic()
     inputs: JsonObject = {}
+    calls: list[Invocation] = []
     try:
         spec = _spec_for(step, row)
         inputs = storable(resolve_inputs(step.input_mapping, known))
         row.input = inputs
-        row.save()
-        row.output = _call(spec, step, row, context, watch)
-        row.status = StepStatus.SUCCEEDED
+        journal.begin(row)
+        attempt = context.derive(record=calls.append)
+        row.output = _call(run, spec, step, row, attempt, watch, journal, calls)
+        row.status, row.error = StepStatus.SUCCEEDED, None
         row.message = display_success(step, context=known, inputs=inputs, result=row.output)
     except DomainError as problem:
         row.status = StepStatus.FAILED
         row.error = error = storable(problem.as_dict())
         row.message = display_failure(step, context=known, inputs=inputs, error=error)
     row.duration_ms = round((time.monotonic() - started) * 1000)
-    row.save()
+    journal.end(row, calls)
     return row
 
 
@@ -194,7 +231,14 @@ def _tool_of(step: Step) -> Tool | None:
 
 
 def _call(
-    spec: ToolSpec, step: Step, row: RunStep, context: CallContext, watch: Watch
+    run: Run,
+    spec: ToolSpec,
+    step: Step,
+    row: RunStep,
+    context: CallContext,
+    watch: Watch,
+    journal: Journal,
+    calls: list[Invocation],
 ) -> JsonValue:
     """Return the tool's output, after as many attempts as the step allows; raise its last error.
 
@@ -208,9 +252,13 @@ def _call(
             return result.output
         if row.attempts >= attempts or result.error.actor != "operator" or watch.is_cancelled():
             raise result.error
-        watch.pause(_pause_before_next(step, result.error))
+        pause = _pause_before_next(step, result.error)
+        row.error = storable(result.error.as_dict())
+        step_failed(run, row, calls)
+        calls.clear()
+        watch.pause(pause)
         row.attempts += 1
-        row.save(update_fields=["attempts"])
+        journal.begin(row)
 
 
 def _pause_before_next(step: Step, error: ToolError) -> float:

@@ -183,6 +183,12 @@ def run_requeue(run: Run) -> None:
         _send_root(run)
 
 
+def runs_hand_over(node: str) -> int:
+    """Ask a worker that is shutting down to give back its runs, each before its next step."""
+    mine = Run.objects.filter(worker=node, status=RunStatus.RUNNING, hand_over=False)
+    return mine.update(hand_over=True)
+
+
 def _let_go(run: Run, values: dict[str, Any]) -> None:
     if not held(run).update(**values):
         raise LeaseLost(str(run))
