@@ -355,8 +355,7 @@ def test_a_run_that_was_given_up_keeps_its_ending(alice: User) -> None:
     sequence = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
     run = run_claim(workshop.run_of(sequence, alice).pk)
     assert run is not None
-    from django.utils import timezone
-
-    Run.objects.filter(pk=run.pk).update(status="failed", finished_at=timezone.now())
+    over = {"status": "failed", "finished_at": timezone.now(), "lease": None, "lease_until": None}
+    Run.objects.filter(pk=run.pk).update(**over)
     runner.play(run, cancel=Event(), depth=0)
     assert run.status == "failed"
