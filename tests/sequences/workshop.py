@@ -3,8 +3,10 @@
 They are run by an executor of their own, named in `TOOL_EXECUTORS` as any kind of tool is.
 """
 
+import base64
 import time
 from collections import Counter
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -36,7 +38,8 @@ class WorkshopExecutor:
 
     def execute(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Output:
         calls.append((spec.export_name, arguments, context))
-        return Output(value=getattr(self, spec.export_name)(arguments, context))
+        answer = getattr(self, spec.export_name)(arguments, context)
+        return answer if isinstance(answer, Output) else Output(value=answer)
 
     def echo(self, arguments: JsonObject, context: CallContext) -> Any:
         return arguments
@@ -82,6 +85,27 @@ class WorkshopExecutor:
         """Answer although it was told to stop."""
         context.cancel.wait(20)
         return "late"
+
+    def double(self, arguments: JsonObject, context: CallContext) -> Any:
+        if arguments["n"] < 0:
+            raise ToolFailed(f"{arguments['n']} is less than nothing.")
+        return arguments["n"] * 2
+
+    def meet(self, arguments: JsonObject, context: CallContext) -> Any:
+        """Answer once as many calls as `together` says are in flight at the same time."""
+        try:
+            meeting.wait(10)
+        except BrokenBarrierError:
+            raise ToolFailed("Nobody came.") from None
+        return arguments.get("n")
+
+    def save_file(self, arguments: JsonObject, context: CallContext) -> Any:
+        data = base64.b64encode(arguments["text"].encode()).decode()
+        file = {"name": "note.txt", "media_type": "text/plain", "size": 1, "data": data}
+        return Output(value="saved", details={"artifacts": [file]})
+
+
+meeting = Barrier(2)
 
 
 def make(export: str, **fields: Any) -> Tool:
