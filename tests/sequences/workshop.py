@@ -24,6 +24,7 @@ from registry.executors.base import Output
 from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
+from sequences import running
 from sequences.models import Run
 from tests import factories
 
@@ -150,3 +151,27 @@ def until(look: Any, seconds: float = 10) -> Any:
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
     return seen
+
+
+def ran(owner: User, *steps: JsonObject, final: Any = None, **fields: Any) -> Run:
+    """Run a sequence of these steps in this process, as far as it goes, and return its run."""
+    return go_on(run_of(sequence_of(owner, *steps, final=final), owner, **fields))
+
+
+def go_on(run: Run) -> Run:
+    """Do what a worker does with a queued run, and return the run as it then stands."""
+    running.execute(run.pk)
+    return Run.objects.get(pk=run.pk)
+
+
+def fixed(**values: Any) -> JsonObject:
+    """Map inputs to these values."""
+    return {name: {"source": "static", "value": value} for name, value in values.items()}
+
+
+def statuses(run: Run) -> dict[Any, str]:
+    """Return how the rows of a run stand: by number, those of iterations by (number, iteration)."""
+    return {
+        row.number if row.iteration is None else (row.number, row.iteration): row.status
+        for row in run.steps.all()
+    }
