@@ -19,7 +19,7 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, OutputRejected, ToolError, ToolTimeout, UnknownTool
 from registry.execution import LARGEST_OUTPUT, invoke
 from registry.loading import load_spec
-from registry.models import Invocation, Tool
+from registry.models import Invocation
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
 from registry.running import Signal, running, stop_in
@@ -34,6 +34,7 @@ from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.recovery import settle
+from sequences.run_tools import RunTools
 from sequences.states import CANCELLED, Ending, run_claim, run_requeue
 from sequences.step_rows import Journal, LeaseLost, step_failed
 from sequences.watch import Watch, watching
@@ -130,6 +131,7 @@ def _ending(run: Run, context: CallContext, watch: Watch, journal: Journal) -> E
         return None
     known: Known = {"initial": run.input, "steps": {}}
     rows = {row.number: row for row in run.steps.all()}
+    tools = RunTools(definition)
     for step in definition.steps:
         if watch.is_cancelled():
             return Ending(status=RunStatus.CANCELLED, error=CANCELLED)
@@ -139,7 +141,7 @@ def _ending(run: Run, context: CallContext, watch: Watch, journal: Journal) -> E
                 journal.flush()
                 run_requeue(run)
                 return None
-            row = _run_step(run, step, row, known, context, watch, journal)
+            row = _run_step(run, step, row, known, context, watch, journal, tools)
         if row.status != StepStatus.FAILED:
             if step.store_output_as and row.status != StepStatus.SKIPPED:
                 known["steps"][step.store_output_as] = row.output
@@ -182,6 +184,7 @@ def _run_step(
     context: CallContext,
     watch: Watch,
     journal: Journal,
+    tools: RunTools,
 ) -> RunStep:
     """Run one step and return its row, finished."""
     row = row or RunStep(run=run, number=step.step_number, started_at=timezone.now())
@@ -189,7 +192,7 @@ def _run_step(
     inputs: JsonObject = {}
     calls: list[Invocation] = []
     try:
-        spec = _spec_for(step, row)
+        spec = _spec_for(step, row, tools)
         inputs = storable(resolve_inputs(step.input_mapping, known))
         row.input = inputs
         journal.begin(row)
@@ -206,10 +209,10 @@ def _run_step(
     return row
 
 
-def _spec_for(step: Step, row: RunStep) -> ToolSpec:
+def _spec_for(step: Step, row: RunStep, tools: RunTools) -> ToolSpec:
     """Return the step's tool at its pinned or current version, and name it in the row."""
     row.tool_name = step.tool[:64]
-    tool = _tool_of(step)
+    tool = tools.tool_of(step)
     if tool is not None:
         row.tool, row.tool_name = tool, tool.wire_name
     if tool is None or tool.deleted_at:
@@ -221,13 +224,6 @@ def _spec_for(step: Step, row: RunStep) -> ToolSpec:
     spec = load_spec(tool, step.tool_version)
     row.tool_version = spec.version
     return spec
-
-
-def _tool_of(step: Step) -> Tool | None:
-    try:
-        return Tool.objects.filter(pk=UUID(step.tool)).first()
-    except ValueError:
-        return None
 
 
 def _call(
