@@ -5,15 +5,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from threading import Event
 from typing import Any
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError
 from django.utils import timezone
 
 from config.lib.errors import DomainError
 from config.lib.jsontext import size_of, storable
+from config.lib.patience import AWAY, patiently
 from config.lib.types import JsonObject, JsonValue
 from registry.context import CallContext
 from registry.errors import CallCancelled, OutputRejected, ToolError, ToolTimeout, UnknownTool
@@ -50,7 +51,7 @@ Known = dict[str, Any]
 
 def execute(run_id: UUID) -> None:
     """Run a queued run to its end; do nothing when another worker has it or had it."""
-    run = run_claim(run_id)
+    run = patiently(partial(run_claim, run_id))
     if run is not None:
         play(run, cancel=Event(), depth=0)
 
@@ -62,17 +63,21 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     happens is told in the run's row. A run that is taken from this worker, or whose database is
     away for long, is left as it is: another worker goes on with it.
     """
+    journal = Journal(run)
     try:
-        _play(run, cancel, depth)
+        try:
+            _play(run, cancel, depth, journal)
+        except AWAY as problem:
+            logger.warning("Run %s is left to another worker: %s", run.pk, problem)
+            journal.flush()  # what is known is kept once the database is back
     except LeaseLost:
         logger.warning("Run %s is another worker's by now", run.pk)
         run.refresh_from_db()
-    except (OperationalError, InterfaceError) as problem:
-        logger.warning("Run %s is left to another worker: %s", run.pk, problem)
+    except AWAY:
+        logger.exception("What was known of run %s is lost", run.pk)
 
 
-def _play(run: Run, cancel: Event, depth: int) -> None:
-    journal = Journal(run)
+def _play(run: Run, cancel: Event, depth: int, journal: Journal) -> None:
     with _signal(run, cancel) as signal, watching(run, signal) as watch:
         try:
             _require_not_stopped(run)
@@ -83,7 +88,7 @@ def _play(run: Run, cancel: Event, depth: int) -> None:
             ending = _why_ended(run, ending, signal)
         except DomainError as error:
             ending = Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
-        except (LeaseLost, OperationalError, InterfaceError):
+        except (LeaseLost, *AWAY):
             raise
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)
