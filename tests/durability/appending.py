@@ -11,18 +11,16 @@ from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.executors.base import Output
 from registry.specs import ToolSpec
-
-FILE = "OUTFITTER_TEST_CALLS"
-"""The variable that names the file; its lines are `run tool step`."""
+from tests.durability import FILE
 
 
 class AppendingExecutor:
     """Writes its line, and takes a moment before and after, in which its worker may die."""
 
     def execute(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Output:
-        time.sleep(random.uniform(0, 0.02))
+        time.sleep(random.uniform(0, 0.05))
         line = f"{context.run_id} {spec.wire_name} {context.run_step_id}\n"
         with Path(os.environ[FILE]).open("ab", buffering=0) as file:  # one write: whole lines
             file.write(line.encode())
-        time.sleep(random.uniform(0, 0.04))
+        time.sleep(random.uniform(0, 0.1))
         return Output(value={"done": spec.wire_name})

@@ -15,11 +15,23 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from tests.durability import product
-from tests.durability.appending import FILE
+from tests.durability import FILE, product
 from tests.durability.product import Worker
 
 RUNS = 100
+DEEDS = (
+    "pool process killed",
+    "machine lost",
+    "queue lost",
+    "worker killed",
+    "pool process killed",
+    "database restarted",
+    "machine lost",
+    "handed over",
+    "pool process killed",
+    "worker killed",
+    "machine lost",
+)
 WRITES, PUTS = ("write_a", "write_b", "write_c"), ("put_a", "put_b")
 
 
@@ -36,7 +48,7 @@ def main(folder: Path) -> None:
         worker.start()
     settled = [*FINISHED, *PAUSED]
     try:
-        first = product.until(lambda: Run.objects.filter(status=RunStatus.SUCCEEDED).count(), 30)
+        began = product.until(Run.objects.filter(status=RunStatus.RUNNING).exists, seconds=60)
         deeds = disturb(workers)
         over = product.until(
             lambda: Run.objects.filter(status__in=settled).count() == len(runs), seconds=50
@@ -50,7 +62,7 @@ def main(folder: Path) -> None:
             json.dumps(
                 {
                     **report,
-                    "began": first,
+                    "began": began,
                     "deeds": deeds,
                     "over": over,
                     "finished": finished,
@@ -118,27 +130,46 @@ def disturb(workers: list[Worker]) -> dict[str, int]:
 
     deeds: Counter[str] = Counter()
     chance = random.Random(7)
-    for turn in range(14):
-        time.sleep(chance.uniform(0.2, 0.8))
-        worker = chance.choice(workers)
-        if turn == 4:
-            Redis.from_url(settings.REDIS_URL.replace("redis+socket", "unix")).flushall()
-            deeds["queue lost"] += 1
-        elif turn == 7:
-            restart_postgresql(Path(os.environ["OUTFITTER_VAR"]))
-            deeds["database restarted"] += 1
-        elif turn == 10:
-            worker.stop()
-            worker.start()
-            deeds["handed over"] += 1
-        elif turn % 3 == 0:
-            chance.choice([worker.kill, worker.kill_whole])()
-            worker.start()
-            deeds["worker killed"] += 1
-        elif pool := worker.pool():
-            product.kill(chance.choice(pool))
-            deeds["pool process killed"] += 1
+    for deed in DEEDS:
+        wait_for_work(chance)
+        ready = [worker for worker in workers if at_work(worker)] or workers
+        worker = chance.choice(ready)
+        deeds[deed] += 1
+        match deed:
+            case "worker killed":
+                worker.kill()
+                worker.start()
+            case "machine lost":
+                worker.kill_whole()
+                worker.start()
+            case "pool process killed":
+                product.kill(chance.choice(worker.pool()))
+            case "queue lost":
+                Redis.from_url(settings.REDIS_URL).flushall()
+            case "database restarted":
+                restart_postgresql(Path(os.environ["OUTFITTER_VAR"]))
+            case "handed over":
+                worker.stop()
+                worker.start()
     return deeds
+
+
+def wait_for_work(chance: random.Random) -> None:
+    """Wait until some more runs are over, and then for a moment in the midst of others."""
+    from sequences.models import Run
+
+    over = Run.objects.exclude(finished_at=None)
+    before = over.count()
+    product.until(lambda: over.count() >= before + 4, seconds=8)
+    time.sleep(chance.uniform(0, 0.1))
+
+
+def at_work(worker: Worker) -> bool:
+    """Tell whether a worker has a run."""
+    from sequences.models import Run
+
+    node = f"{worker.name}@test"
+    return bool(worker.pool()) and Run.objects.filter(worker=node, status="running").exists()
 
 
 def restart_postgresql(folder: Path) -> None:

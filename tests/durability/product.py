@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.durability.appending import FILE
+from tests.durability import FILE
 
 CELERY = [sys.executable, "-m", "celery", "-q", "-A", "config"]
 
