@@ -74,22 +74,6 @@ def run_take(run: Run) -> Run | None:
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
 
 
-def run_begun_in(step_id: UUID) -> Run | None:
-    """Return the run inside of a step that its former worker began and did not tell the end of.
-
-    It is to be gone on with (`run_take`), or where it is over its end is the step's. None when the
-    step has to begin a run: it began none, or that one failed and another attempt is due.
-    """
-    inside = Run.objects.filter(parent_step=step_id).select_related(
-        "parent_step", "tool", "tool_version", "user", "agent"
-    )
-    run = inside.order_by("created_at").last()
-    if run is None or run.parent_step is None:
-        return None
-    ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
-    return None if ended_badly and run.parent_step.error else run
-
-
 def lease_until() -> datetime:
     """Return until when a worker that gives a sign of life now has its run."""
     return timezone.now() + timedelta(seconds=settings.RUN_LEASE_SECONDS)
@@ -179,18 +163,26 @@ def _send_root(run: Run) -> None:
         enqueue_on_commit(run.pk)
 
 
+def run_lock(run: Run) -> list[Run]:
+    """Let nobody else move a run, or the runs around it, until the transaction ends.
+
+    Returns them, the innermost first.
+    """
+    chain = [run]
+    while (step := chain[-1].parent_step) is not None:
+        chain.append(step.run)
+    for each in reversed(chain):  # from outside in, as every other writer locks them
+        Run.objects.select_for_update().get(pk=each.pk)
+    return chain
+
+
 def run_wake(run: Run) -> None:
     """Let a paused run go on, and the runs around it; the caller's transaction has the reason.
 
     A run that is at work (in another branch) finds the reason itself before it pauses.
     """
-    chain = [run]
-    while (step := chain[-1].parent_step) is not None:
-        chain.append(step.run)
     with transaction.atomic():
-        for each in reversed(chain):  # from outside in, as every other writer locks them
-            Run.objects.select_for_update().get(pk=each.pk)
-        for each in chain:
+        for each in run_lock(run):
             paused = Run.objects.filter(pk=each.pk, status__in=PAUSED)
             if paused.update(status=RunStatus.QUEUED, error=None, sent_at=None):
                 _send_root(each)

@@ -132,7 +132,8 @@ def disturb(workers: list[Worker]) -> dict[str, int]:
     chance = random.Random(7)
     for deed in DEEDS:
         wait_for_work(chance)
-        ready = [worker for worker in workers if at_work(worker)] or workers
+        ready = [worker for worker in workers if at_work(worker)]
+        ready = ready or [worker for worker in workers if worker.pool()] or workers
         worker = chance.choice(ready)
         deeds[deed] += 1
         match deed:
@@ -143,7 +144,8 @@ def disturb(workers: list[Worker]) -> dict[str, int]:
                 worker.kill_whole()
                 worker.start()
             case "pool process killed":
-                product.kill(chance.choice(worker.pool()))
+                for pid in worker.pool()[-1:]:
+                    product.kill(pid)
             case "queue lost":
                 Redis.from_url(settings.REDIS_URL).flushall()
             case "database restarted":
@@ -160,7 +162,7 @@ def wait_for_work(chance: random.Random) -> None:
 
     over = Run.objects.exclude(finished_at=None)
     before = over.count()
-    product.until(lambda: over.count() >= before + 4, seconds=8)
+    product.until(lambda: over.count() >= before + 4, seconds=6)
     time.sleep(chance.uniform(0, 0.1))
 
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from config.lib.errors import Conflict, InvalidInput
 from registry.models import Tool
-from sequences import runner
+from sequences import running
 from sequences.attention import step_resolve
 from sequences.models import Run, RunStep
 from sequences.states import run_cancel
@@ -35,7 +35,7 @@ def run_of(step: RunStep) -> Run:
 def test_a_step_is_tried_again(alice: User, step: RunStep) -> None:
     step_resolve(step, user=alice, action="retry")
     assert (step.status, step.attempts, run_of(step).status) == ("running", 2, "queued")
-    runner.execute(step.run_id)
+    running.execute(step.run_id)
     step.refresh_from_db()
     assert (step.status, run_of(step).status) == ("succeeded", "succeeded")
     assert len(workshop.calls) == 1
@@ -45,7 +45,7 @@ def test_a_step_is_marked_as_done_with_its_output(alice: User, step: RunStep) ->
     step_resolve(step, user=alice, action="done", output={"id": 7})
     assert (step.status, step.output) == ("succeeded", {"id": 7})
     assert step.message == "alice marked it as done."
-    runner.execute(step.run_id)
+    running.execute(step.run_id)
     assert run_of(step).status == "succeeded"
     assert workshop.calls == []
 
@@ -53,7 +53,7 @@ def test_a_step_is_marked_as_done_with_its_output(alice: User, step: RunStep) ->
 def test_a_step_is_skipped(alice: User, step: RunStep) -> None:
     step_resolve(step, user=alice, action="skip")
     assert (step.status, step.output, step.error) == ("skipped", None, None)
-    runner.execute(step.run_id)
+    running.execute(step.run_id)
     assert run_of(step).status == "succeeded"
 
 

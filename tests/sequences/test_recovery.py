@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from registry.models import Invocation, Tool
 from registry.models.tool import ToolKind
-from sequences import reaper, runner
+from sequences import reaper, running
 from sequences.definition import parse
 from sequences.models import Run, RunStep
 from sequences.recovery import settle
@@ -64,7 +64,7 @@ def test_a_step_that_may_have_done_its_work_is_in_doubt(alice: User, writer: Too
     assert (again.error or {})["code"] == "needs_attention"
     assert "stopped in step 1 (echo)" in (again.error or {})["message"]
     assert (row.error or {})["code"] == "step_in_doubt"
-    runner.execute(run.pk)
+    running.execute(run.pk)
     assert workshop.calls == [], "nobody calls it again before a person said so"
 
 
@@ -133,7 +133,7 @@ def test_the_next_worker_goes_on_behind_the_last_finished_step(alice: User) -> N
     row.status, row.output = "succeeded", {"said": "once"}
     step_end(run, row)
     lose(run)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
     assert len(workshop.calls) == 1, "the first step is not called again"
@@ -154,7 +154,7 @@ def test_a_sequence_inside_goes_on_and_is_not_begun_again(alice: User, writer: T
     lose(run)
     inside.refresh_from_db()
     assert inside.status == "queued"
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     inside.refresh_from_db()
     assert (run.status, inside.status) == ("succeeded", "succeeded")
@@ -184,7 +184,7 @@ def test_a_late_result_settles_the_doubt(alice: User, writer: Tool) -> None:
     run.refresh_from_db()
     assert (row.status, row.output, run.status) == ("succeeded", "late", "queued")
     assert Invocation.objects.filter(pk=call.pk).exists()
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
 
