@@ -77,11 +77,11 @@ def _taken_twice(steps: Numbered, field: str, message: str) -> Iterator[Problem]
 
 
 _OF_CALLS = {
-    "toolVersion": "a version",
-    "inputMapping": "inputs",
-    "forEach": "a loop",
-    "retry": "further attempts",
-    "repeatable": "a call to make twice",
+    "toolVersion": "a version is",
+    "inputMapping": "inputs are",
+    "forEach": "a loop is",
+    "retry": "further attempts are",
+    "repeatable": "a call to make twice is",
 }
 
 
@@ -97,10 +97,8 @@ def _kind_problems(index: int, step: JsonObject) -> Iterator[Problem]:
     elif asks:
         for field, what in _OF_CALLS.items():
             if step.get(field):
-                message = f"This step asks a person; {what} is for a step that calls a tool."
-                yield problem_at(
-                    ("steps", index, field), message.replace("inputs is", "inputs are")
-                )
+                message = f"This step asks a person; {what} for a step that calls a tool."
+                yield problem_at(("steps", index, field), message)
 
 
 def _branch_problems(steps: Numbered) -> Iterator[Problem]:

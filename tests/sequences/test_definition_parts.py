@@ -81,8 +81,8 @@ def definitions(draw: st.DrawFn) -> dict[str, Any]:
     steps = draw(st.lists(CALLS | ASKS, min_size=1, max_size=5))
     keys = draw(st.lists(NAMES, min_size=len(steps), max_size=len(steps), unique=True))
     for number, (step, key) in enumerate(zip(steps, keys, strict=True), 1):
-        step |= {"stepNumber": number}
-        step |= draw(some(key=st.just(key), storeOutputAs=st.just(key)))
+        step.update({"stepNumber": number})
+        step.update(draw(some(key=st.just(key), storeOutputAs=st.just(key))))
     data: dict[str, Any] = {"format": 1, "steps": steps}
     data |= draw(some(maxConcurrentRuns=st.none() | st.integers(1, 1000)))
     final = st.none() | st.dictionaries(TEXTS, SOURCES, min_size=1, max_size=2)
@@ -119,7 +119,7 @@ def branch(group: str, name: str = "a") -> dict[str, Any]:
         ({}, "toolToRunId", "Choose a tool for this step, or let it ask a person"),
         ({**CALL, **ASK}, "approval", "A step calls a tool or asks a person, not both"),
         ({**ASK, "toolVersion": 2}, "toolVersion", "a version is for a step that calls a tool"),
-        ({**ASK, "retry": {"attempts": 2}}, "retry", "further attempts is for a step"),
+        ({**ASK, "retry": {"attempts": 2}}, "retry", "further attempts are for a step"),
         ({**ASK, "repeatable": True}, "repeatable", "for a step that calls a tool"),
         (
             {**ASK, "inputMapping": {"a": {"source": "static", "value": 1}}},
