@@ -33,6 +33,11 @@ class Read:
     to: int
     fields: tuple[str, ...]
 
+    @property
+    def in_words(self) -> str:
+        """Return what goes where."""
+        return f"{', '.join(self.fields)} of {_place(self.to)} from {_place(self.origin)}"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Stop:
@@ -71,6 +76,31 @@ def outline_of(definition: JsonValue) -> Outline:
         reads=tuple(_reads(steps, stops, _mapping(final))),
         maps_output=bool(_mapping(final)),
     )
+
+
+def in_words(stop: Stop, tool: str, mark: str, reads: tuple[Read, ...]) -> str:
+    """Return all that the box of a step shows, for who hears it."""
+    title = f": {stop.title}" if stop.title else ""
+    does = "asks a person" if stop.asks else f"calls {tool}"
+    parts = [f"Step {stop.number}{title}, {does}"]
+    if stop.disabled:
+        parts.append("switched off")
+    if stop.loops:
+        parts.append("for each item of a list")
+    if stop.when:
+        parts.append(f"only if {stop.when}")
+    if stop.branch:
+        parts.append(f"in branch {stop.branch[1]} of {stop.branch[0]}")
+    parts += [
+        f"takes {', '.join(read.fields)} from {_place(read.origin)}"
+        for read in reads
+        if read.to == stop.number
+    ]
+    return "; ".join([*parts, *([mark] if mark else [])]) + "."
+
+
+def _place(number: int) -> str:
+    return {START: "the input", END: "the output"}.get(number, f"step {number}")
 
 
 def _stop(number: int, step: Mapping[str, Any]) -> Stop:

@@ -1,15 +1,16 @@
 """Where the boxes and lines of a sequence's picture stand: from its input at the top downwards.
 
 Branches stand side by side between two bars; a dashed line leads past a step that has a condition;
-thin curves on the right lead from what gives a value to what reads it.
+thin lines on the right lead from what gives a value to what reads it.
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import groupby
 
 from config.lib.types import JsonValue
-from sequences.outline import END, START, Outline, Read, Stop, outline_of
+from sequences.outline import END, START, Outline, Read, Stop, in_words, outline_of
+from sequences.picture_parts import Box, Icon, Line, Picture
 
 WIDTH, NARROW = 192, 138
 """Pixels of a box; of one in a branch, so that two stand beside each other on a small screen."""
@@ -17,112 +18,36 @@ HEIGHT, PILL = 52, 32
 GAP_X, GAP_Y = 12, 30
 LEFT, RIGHT = 20, 44
 ICON = 14
-CHARACTER = 7.0
-"""Pixels that a character of a title takes on average."""
+NAME_CHARACTER, NOTE_CHARACTER = 7.7, 6.6
+"""Pixels that a character of a title, and of what stands below it, takes on average."""
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_TRACKS = 4
-"""Curves beside one another on the right, before they lie upon one another."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Icon:
-    """A sign in the corner of a box: `loop`, `condition` or `approval`."""
-
-    kind: str
-    x: int
-    y: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Box:
-    """A box, in pixels; `state` holds its classes, `label` all of it in words."""
-
-    number: int
-    x: int
-    y: int
-    width: int
-    height: int
-    name: str
-    note: str
-    label: str
-    href: str = ""
-    state: str = ""
-    icons: tuple[Icon, ...] = ()
-    loops: bool = False
-
-    @property
-    def middle(self) -> int:
-        """Return the x of its middle."""
-        return self.x + self.width // 2
-
-    @property
-    def right(self) -> int:
-        """Return the x of its right edge."""
-        return self.x + self.width
-
-    @property
-    def bottom(self) -> int:
-        """Return the y of its lower edge."""
-        return self.y + self.height
-
-    @property
-    def text_x(self) -> int:
-        """Return where its text begins."""
-        return self.x + 10
-
-    @property
-    def name_y(self) -> int:
-        """Return the base line of its name."""
-        return self.y + 21
-
-    @property
-    def note_y(self) -> int:
-        """Return the base line of its note."""
-        return self.y + 39
-
-    @property
-    def shadow(self) -> tuple[int, int]:
-        """Return where the second box stands that tells of a loop."""
-        return self.x + 4, self.y + 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line as the data of an SVG path; `kind` is `next`, `skip` or `data`, `title` its words."""
-
-    path: str
-    kind: str
-    title: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Picture:
-    """The whole picture, in pixels."""
-
-    width: int
-    height: int
-    boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+"""Lines beside one another on the right, before they lie upon one another."""
 
 
 def flow_picture(
-    definition: JsonValue, names: Mapping[str, str], marks: Mapping[int, str] | None = None
+    definition: JsonValue,
+    names: Mapping[str, str],
+    marks: Mapping[int, str] | None = None,
+    *,
+    link: str = "#step-",
 ) -> Picture:
     """Return the picture of a definition as JSON, however unfinished; it raises nothing.
 
     `names` are what tools are called, by id. `marks` are classes by the number of a step, such as
-    `succeeded`, `failed`, `running` or `invalid`, which colour it.
+    `succeeded`, `failed`, `running` or `invalid`, which colour it. Each box leads to `link` and
+    the key of its step (its number where it has none); without `link` it leads nowhere.
     """
-    outline = outline_of(definition)
-    return _Drawing(outline, names, marks or {}).picture()
+    return _Drawing(outline_of(definition), names, marks or {}, link).picture()
 
 
 class _Drawing:
     """One picture while it is drawn, from the top down."""
 
     def __init__(
-        self, outline: Outline, names: Mapping[str, str], marks: Mapping[int, str]
+        self, outline: Outline, names: Mapping[str, str], marks: Mapping[int, str], link: str
     ) -> None:
-        self._outline, self._names, self._marks = outline, names, marks
+        self._outline, self._names, self._marks, self._link = outline, names, marks, link
         self._blocks = [
             (branch, list(block))
             for branch, block in groupby(outline.stops, key=lambda s: s.branch and s.branch[0])
@@ -206,10 +131,10 @@ class _Drawing:
             y=self._y,
             width=width,
             height=HEIGHT,
-            name=_cut(f"{stop.number} {stop.title or tool}", room),
-            note=_cut(tool if stop.title else "", width - 20),
-            label=_in_words(stop, tool, mark, self._outline.reads),
-            href=f"#step-{stop.key}",
+            name=_cut(f"{stop.number} {stop.title or tool}", room, NAME_CHARACTER),
+            note=_cut(tool if stop.title else "", width - 20, NOTE_CHARACTER),
+            label=in_words(stop, tool, mark, self._outline.reads),
+            href=self._link and f"{self._link}{stop.key}",
             state=" ".join(states),
             icons=icons,
             loops=stop.loops,
@@ -223,7 +148,8 @@ class _Drawing:
     def _tool(self, stop: Stop) -> str:
         if stop.asks:
             return "asks a person"
-        return self._names.get(stop.tool, stop.tool) or "no tool yet"
+        unknown = "unknown tool" if _ID.fullmatch(stop.tool) else stop.tool
+        return self._names.get(stop.tool) or unknown or "no tool yet"
 
     def _pill(self, number: int, name: str, said: str) -> Box:
         width = 88
@@ -235,7 +161,7 @@ class _Drawing:
             height=PILL,
             name=name,
             note="",
-            label=said,
+            label=f"{name}: {said}",
             state="is-end",
         )
         self._boxes[number] = box
@@ -257,16 +183,24 @@ class _Drawing:
         self._lines.append(Line(path=path, kind="skip", title=title))
 
     def _data(self) -> Iterator[Line]:
-        """Yield the curves, shorter ones nearer to the boxes."""
-        rows = {number: box.y for number, box in self._boxes.items()}
+        """Yield what leads from each step to its readers, on a track of its own on the right."""
+        reads: dict[int, list[Read]] = {}
+        for read in self._outline.reads:
+            reads.setdefault(read.origin, []).append(read)
         taken: list[list[tuple[int, int]]] = []
-        for read in sorted(self._outline.reads, key=lambda r: rows[r.to] - rows[r.origin]):
-            origin, to = self._boxes[read.origin], self._boxes[read.to]
-            y1, y2 = origin.y + origin.height * 2 // 3, to.y + to.height // 3
-            track = _free_track(taken, y1, y2)
-            bulge = max(origin.right, to.right) + 14 + track * 11
-            path = f"M{origin.right} {y1} C{bulge} {y1} {bulge} {y2} {to.right} {y2} "
-            yield Line(path=f"{path}m5 -3 l-5 3 l5 3", kind="data", title=_title(read))
+        for origin, its in sorted(reads.items(), key=lambda item: self._reach(*item)):
+            box = self._boxes[origin]
+            y1 = box.y + box.height * 2 // 3
+            track = _free_track(taken, y1, y1 + self._reach(origin, its))
+            x = LEFT + self._inner + 8 + track * 8
+            for read in its:
+                to = self._boxes[read.to]
+                path = _around(box.right, y1, to.right, to.y + to.height // 3, x)
+                yield Line(path=path, kind="data", title=read.in_words)
+
+    def _reach(self, origin: int, reads: list[Read]) -> int:
+        """Return how far below a box the last of its readers stands."""
+        return max(self._boxes[read.to].y for read in reads) - self._boxes[origin].y
 
 
 def _lanes(stops: list[Stop]) -> list[list[Stop]]:
@@ -288,36 +222,15 @@ def _free_track(taken: list[list[tuple[int, int]]], y1: int, y2: int) -> int:
     return MOST_TRACKS - 1
 
 
-def _cut(text: str, room: float) -> str:
-    longest = max(4, int(room / CHARACTER))
+def _around(x1: int, y1: int, x2: int, y2: int, side: int) -> str:
+    """Return the way from one right edge to another by `side`, with round corners and a tip."""
+    bend = max(-6, min(6, (y2 - y1) // 2))
+    return (
+        f"M{x1} {y1} H{side - 6} Q{side} {y1} {side} {y1 + bend} V{y2 - bend} "
+        f"Q{side} {y2} {side - 6} {y2} H{x2} m5 -3 l-5 3 l5 3"
+    )
+
+
+def _cut(text: str, room: float, character: float) -> str:
+    longest = max(4, int(room / character))
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
-
-
-def _place(number: int) -> str:
-    return {START: "the input", END: "the output"}.get(number, f"step {number}")
-
-
-def _title(read: Read) -> str:
-    fields = ", ".join(read.fields)
-    return f"{fields} of {_place(read.to)} from {_place(read.origin)}"
-
-
-def _in_words(stop: Stop, tool: str, mark: str, reads: tuple[Read, ...]) -> str:
-    """Return all that the box of a step shows, for who hears it."""
-    title = f": {stop.title}" if stop.title else ""
-    does = "asks a person" if stop.asks else f"calls {tool}"
-    parts = [f"Step {stop.number}{title}, {does}"]
-    if stop.disabled:
-        parts.append("switched off")
-    if stop.loops:
-        parts.append("for each item of a list")
-    if stop.when:
-        parts.append(f"only if {stop.when}")
-    if stop.branch:
-        parts.append(f"in branch {stop.branch[1]} of {stop.branch[0]}")
-    parts += [
-        f"takes {', '.join(read.fields)} from {_place(read.origin)}"
-        for read in reads
-        if read.to == stop.number
-    ]
-    return "; ".join([*parts, *([mark] if mark else [])]) + "."
