@@ -156,10 +156,7 @@ def test_what_is_no_sequence_yet_is_drawn_all_the_same(data):
     assert {START, END} <= drawn(data)[1].keys()
 
 
-PLACES = st.sampled_from(
-    "stepNumber key title toolToRunId storeOutputAs forEach when inputMapping parallel approval "
-    "disabled".split()
-)
+PLACES = st.sampled_from(sorted({name for step in FLOW["steps"] for name in step}))
 JUNK = st.none() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({"a": {"source": 1}})
 
 
