@@ -24,6 +24,7 @@ __all__ = [
     "InputSource",
     "Problem",
     "Step",
+    "json_schema",
     "parse",
     "problem_at",
     "to_json",
@@ -235,6 +236,15 @@ def parse(data: JsonValue) -> Definition:
 LATER = ("key", "title", "approval", "parallel", "fallback", "disabled", "repeatable")
 """Fields of a step that are left out where they say nothing, so that what was saved before there
 were such fields keeps its digest."""
+
+
+def json_schema() -> JsonObject:
+    """Return the JSON Schema of the format; `parse` checks more, such as names taken twice."""
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Definition of a sequence, format 1",
+        **Definition.model_json_schema(by_alias=True),
+    }
 
 
 def to_json(definition: Definition) -> JsonObject:
