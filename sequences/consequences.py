@@ -14,7 +14,7 @@ from sequences.callers import Callers, Key, Node
 from sequences.definition import DefinitionInvalid, Step, parse
 from sequences.dry_run import introduced, shape_key
 from sequences.flow import output_schema_of
-from sequences.validation import ToolShape
+from sequences.shapes import ToolShape
 
 
 class Consequences:
@@ -49,12 +49,12 @@ class Consequences:
             if tool_id in self._change.asked:
                 uses.append(self._direct(step, tool_id))
                 paths.append(())
-                if self._change.takes_away(tool_id):
+                if self._change.takes_away(tool_id) and not step.disabled:
                     troubles.append(self._gone(step, tool_id))
             elif inner := self._inner(step, tool_id):
                 uses.append(_use(step, inner.id, inner.label, kept=False))
                 paths.append((*inner.path, inner.label))
-                troubles += _from_within(step, inner)
+                troubles += [] if step.disabled else _from_within(step, inner)
         if not uses:
             return None
         troubles += introduced(

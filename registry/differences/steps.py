@@ -5,21 +5,10 @@ from difflib import SequenceMatcher
 from itertools import chain
 
 from config.lib.types import JsonObject, JsonValue
-from registry.differences.found import Difference, Kind, found, kind_of, said
+from registry.differences.found import Difference, Kind, found, kind_of
+from registry.differences.step_settings import setting_differences, source_in_words
 
 Pairs = list[tuple[int, int]]
-
-_SETTINGS = {
-    "toolVersion": "uses version",
-    "storeOutputAs": "keeps its output as",
-    "continueOnFailure": "goes on after a failure:",
-    "retry": "tries again:",
-    "timeoutSeconds": "may take this many seconds:",
-}
-_TEXTS = {
-    "outputDisplaySuccess": "tells its success in other words",
-    "outputDisplayFailure": "tells its failure in other words",
-}
 
 
 def sequence_differences(
@@ -45,13 +34,22 @@ def sequence_differences(
             yield found(f"$.steps[{index}]", told, before=was + 1, after=index + 1)
         yield from _step(old[was], step, index, names)
     yield from _final(before, after)
+    runs, then = after.get("maxConcurrentRuns"), before.get("maxConcurrentRuns")
+    if runs != then and before:
+        most = f"At most {runs} run{'s' * (runs > 1)}" if runs else "Any number of runs"
+        told, kind = f"{most} may be at work at the same time.", kind_of(then, runs)
+        yield found("$.maxConcurrentRuns", told, kind=kind, before=then, after=runs)
 
 
 def _paired(old: list[JsonObject], new: list[JsonObject]) -> Pairs:
-    """Pair the steps that are meant to be the same: equal, of one name, of one tool, in place."""
+    """Pair the steps that are meant to be the same: of one key, else equal, of one name or tool.
+
+    A step whose key is nowhere on the other side came or went, whatever it is like.
+    """
     pairs: Pairs = []
     left, right = list(range(len(old))), list(range(len(new)))
-    for key in (_whole, _name_and_tool, _tool_id, _name):
+    keyed = all(map(_key, [*old, *new]))
+    for key in (_key,) if keyed else (_key, _whole, _name_and_tool, _tool_id, _name):
         for index in list(left):
             wanted = key(old[index])
             partner = next((other for other in right if key(new[other]) == wanted), None)
@@ -60,6 +58,10 @@ def _paired(old: list[JsonObject], new: list[JsonObject]) -> Pairs:
                 left.remove(index)
                 right.remove(partner)
     return sorted(pairs)
+
+
+def _key(step: JsonObject) -> JsonValue:
+    return step.get("key")
 
 
 def _whole(step: JsonObject) -> JsonValue:
@@ -92,7 +94,7 @@ def _step(
 ) -> Iterator[Difference]:
     path, step = f"$.steps[{index}]", f"Step {index + 1}"
     if _tool_id(before) != _tool_id(after):
-        told = f"{step} calls {_tool(after, names)}; it called {_tool(before, names)}."
+        told = f"{step} {_does(after, names)}; it {_does(before, names, ed='ed')}."
         yield found(f"{path}.toolToRunId", told, before=_tool_id(before), after=_tool_id(after))
     yield from _mapping(
         before.get("inputMapping") or {},
@@ -100,29 +102,18 @@ def _step(
         f"{path}.inputMapping",
         lambda name: f"{step}: the input “{name}”",
     )
-    for name, words in _SETTINGS.items():
-        old, new = before.get(name), after.get(name)
-        if old != new:
-            told = f"{step} {words} {said(new) if new is not None else _UNSET[name]}."
-            kind = kind_of(old, new)
-            yield found(f"{path}.{name}", told, kind=kind, before=old, after=new)
-    for name, words in _TEXTS.items():
-        old, new = before.get(name) or None, after.get(name) or None
-        if old != new:
-            told, kind = f"{step} {words}.", kind_of(old, new)
-            yield found(f"{path}.{name}", told, text=True, kind=kind, before=old, after=new)
+    yield from setting_differences(before, after, index)
 
 
-_UNSET = {
-    "toolVersion": "that is live",
-    "storeOutputAs": "nothing",
-    "continueOnFailure": "no",
-    "retry": "no",
-    "timeoutSeconds": "the default",
-}
+def _does(step: JsonObject, names: Mapping[str, str], ed: str = "s") -> str:
+    if step.get("approval"):
+        return f"ask{ed} a person"
+    return f"call{ed} {_tool(step, names)}"
 
 
 def _tool(step: JsonObject, names: Mapping[str, str]) -> str:
+    if step.get("approval"):
+        return "a question to a person"
     identity = str(_tool_id(step))
     return names.get(identity, identity)
 
@@ -152,22 +143,6 @@ def _mapping(
             before=old,
             after=new,
         )
-
-
-def source_in_words(source: JsonObject) -> str:
-    """Return where a mapped value comes from, in plain words."""
-    match source.get("source"):
-        case "initialInput":
-            key = source.get("key")
-            return f"“{key}” of the sequence's input" if key else "the sequence's whole input"
-        case "static":
-            return said(source.get("value"))
-        case "previousStep":
-            path = source.get("path")
-            part = f"“{path}” of " if path else ""
-            return f"{part}the output of “{source.get('step')}”"
-        case _:
-            return f"the template {said(source.get('value'))}"
 
 
 def _final(before: JsonObject, after: JsonObject) -> Iterator[Difference]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from registry.differences import differences, summary_of
 from registry.differences.words import word_runs
 
@@ -183,3 +185,123 @@ def test_the_words_of_a_text_are_marked_in_whole_pieces() -> None:
     ]
     assert word_runs("", "New.") == [("inserted", "New.")]
     assert word_runs("a " * 5_000, "b")[0].kind == "deleted"
+
+
+def test_a_step_is_known_by_its_key_wherever_it_moves_and_whatever_it_calls() -> None:
+    before = sequence(step("t1", key="a"), step("t2", key="b"))
+    after = sequence(step("t2", key="b"), step("t9", key="a"))
+
+    assert said(before, after) == [
+        ("$.steps[0]", "compatible", "Step 1 (t2) was step 2."),
+        ("$.steps[1].toolToRunId", "compatible", "Step 2 calls t9; it called t1."),
+    ]
+
+
+def test_a_step_with_another_key_is_another_step_even_of_the_same_tool() -> None:
+    before, after = sequence(step("t1", key="a")), sequence(step("t1", key="b"))
+
+    assert [sentence for _, _, sentence in said(before, after)] == [
+        "Step 1 (t1) is taken out.",
+        "Step 1 (t1) is new.",
+    ]
+
+
+def test_keys_that_came_with_an_edit_make_no_step_another() -> None:
+    assert said(sequence(step("t1", "a")), sequence(step("t1", "a", key="k"))) == []
+
+
+ITEM = {"source": "item", "path": "id"}
+EXPRESSION = {"source": "expression", "value": "steps.a[0]"}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "path", "sentence"),
+    [
+        ({}, {"when": "a > 1"}, "when", "Step 1 runs only if “a > 1”."),
+        ({"when": "a"}, {"when": None}, "when", "Step 1 runs in any case."),
+        (
+            {},
+            {"forEach": {"items": EXPRESSION, "parallel": 2, "maxItems": 9}},
+            "forEach",
+            "Step 1 is repeated for each item of the expression “steps.a[0]”, 2 at a time, "
+            "at most 9.",
+        ),
+        (
+            {"forEach": {"items": EXPRESSION}},
+            {"forEach": {"items": {**ITEM, "path": ""}, "parallel": 1}},
+            "forEach",
+            "Step 1 is repeated for each item of the item of its loop, one after the other, "
+            "at most 100.",
+        ),
+        ({"forEach": {"items": ITEM}}, {}, "forEach", "Step 1 is not repeated any more."),
+        (
+            {},
+            {"parallel": {"group": "g", "branch": "b"}},
+            "parallel",
+            "Step 1 stands in branch “b” of “g”.",
+        ),
+        (
+            {"parallel": {"group": "g", "branch": "b"}},
+            {},
+            "parallel",
+            "Step 1 stands in no branch any more.",
+        ),
+        ({}, {"disabled": True}, "disabled", "Step 1 is switched off."),
+        ({"disabled": True}, {}, "disabled", "Step 1 is switched on."),
+        ({}, {"repeatable": True}, "repeatable", "Step 1 may be called twice, says its author."),
+        (
+            {"repeatable": True},
+            {},
+            "repeatable",
+            "Step 1 is not said to be callable twice any more.",
+        ),
+        ({}, {"fallback": {"value": 3}}, "fallback", "Step 1 gives 3 where it fails."),
+        ({"fallback": {"value": 3}}, {}, "fallback", "Step 1 gives nothing where it fails."),
+        ({}, {"title": "Count"}, "title", "Step 1 has another title."),
+        (
+            {"retry": {"attempts": 2, "backoffSeconds": 1}},
+            {"retry": {"attempts": 3, "backoffSeconds": 2, "backoffFactor": 2.0}},
+            "retry",
+            "Step 1 tries 3 times, 2 s apart, each pause 2 times the one before.",
+        ),
+        ({"retry": {"attempts": 2}}, {"retry": None}, "retry", "Step 1 tries again: no."),
+    ],
+)
+def test_what_a_step_does_otherwise_is_told(old: Any, new: Any, path: str, sentence: str) -> None:
+    ((where, _, told),) = said(sequence(step("t", **old)), sequence(step("t", **new)))
+    assert (where, told) == (f"$.steps[0].{path}", sentence)
+
+
+def test_fields_that_say_nothing_are_no_difference() -> None:
+    empty = {"when": None, "forEach": None, "disabled": False, "title": ""}
+    assert said(sequence(step("t")), sequence(step("t", **empty))) == []
+
+
+def test_where_values_of_a_loop_come_from_is_told() -> None:
+    before = sequence(step("t", inputMapping={"x": EXPRESSION}))
+    after = sequence(step("t", inputMapping={"x": ITEM}))
+    assert said(before, after)[0][2] == (
+        "Step 1: the input “x” is “id” of the item of its loop; it was the expression “steps.a[0]”."
+    )
+
+
+def test_what_a_question_asks_otherwise_is_told() -> None:
+    def asks(**fields: Any) -> dict[str, Any]:
+        return {"storeOutputAs": "a", "approval": {"title": "Go?", **fields}}
+
+    otherwise = asks(message="Go on?", onRejected="continue")
+    assert [item[::2] for item in said(sequence(asks()), sequence(otherwise))] == [
+        ("$.steps[0].approval.onRejected", "Step 1 goes another way when it is refused."),
+        ("$.steps[0].approval.message", "Step 1 asks in other words."),
+    ]
+    first = step("t1", "a")
+    ((_, _, told),) = said(sequence(first), sequence(asks()))
+    assert told == "Step 1 asks a person; it called t1."
+    ((_, _, told),) = said(sequence(first, {**asks(), "storeOutputAs": "b"}), sequence(first))
+    assert told == "Step 2 (a question to a person) is taken out."
+
+
+def test_how_many_runs_work_at_a_time_is_told() -> None:
+    one, any_ = sequence(step("t"), maxConcurrentRuns=1), sequence(step("t"))
+    assert said(any_, one)[0][2] == "At most 1 run may be at work at the same time."
+    assert said(one, any_)[0][2] == "Any number of runs may be at work at the same time."
