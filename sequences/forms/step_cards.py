@@ -7,6 +7,7 @@ from sequences.definition import Problem
 from sequences.forms.calm import is_blank_at
 from sequences.forms.cards import RowCard
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, Row, StepDraft
+from sequences.forms.saved import default_key
 from sequences.forms.settling import inputs_of
 from sequences.forms.step_tools import StepTool, tool_at
 
@@ -72,6 +73,12 @@ class StepCard:
     is_first: bool
     is_last: bool
     in_block: bool
+
+    @property
+    def anchor(self) -> str:
+        """Return the id of the card, which the picture's boxes lead to."""
+        own = self.step.key != default_key(self.number)
+        return f"step-{self.step.key if own else self.number}"
 
     @property
     def is_approval(self) -> bool:
