@@ -1,10 +1,10 @@
 """Follow sequences into the sequences that they call."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from config.lib.types import JsonObject
-from registry.models import ToolVersion
+from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
 from sequences.definition import Definition, Problem, problem_at
 
@@ -26,8 +26,9 @@ def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]
     nothing.
     """
     depths: dict[Node, int] = {}
+    sequences = _sequences_among(step.tool for step in definition.steps if not step.disabled)
     for index, step in enumerate(definition.steps):
-        if not step.tool or step.tool == str(tool_id) or step.disabled:
+        if step.tool not in sequences or step.tool == str(tool_id) or step.disabled:
             continue
         place = ("steps", index, "toolToRunId")
         try:
@@ -45,6 +46,20 @@ def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]
                 f"Sequences stand inside one another more than {MAX_DEPTH} deep here. "
                 "Call the inner tools directly.",
             )
+
+
+def _sequences_among(tool_ids: Iterable[str]) -> set[str]:
+    """Return the ids that are those of sequences: other tools lead nowhere, and cost no query."""
+    wanted = {found for tool_id in tool_ids if (found := _id(tool_id))}
+    rows = Tool.objects.filter(pk__in=wanted, kind=ToolKind.SEQUENCE, deleted_at=None)
+    return set(map(str, rows.values_list("pk", flat=True)))
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from config.lib.errors import DomainError, NotFound
@@ -19,7 +19,7 @@ from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, 
 from registry.specs import ToolSpec
 from sequences.definition import Definition, DefinitionInvalid, parse
 from sequences.flow import output_schema_of
-from sequences.models import Run
+from sequences.models import Run, SequenceDraft
 from sequences.shapes import ToolShape
 
 
@@ -28,12 +28,16 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
 
     Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs, and
     `draft_waits`: whether a change of theirs waits for review while others keep what they have.
+    `has_unpublished` tells of changes in the builder that were not published yet.
     """
     own = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None)
     last = own.order_by("-created_at", "pk")
     counted = own.order_by().values("tool").annotate(count=Count("pk")).values("count")
     drafts = Proposal.objects.filter(
         tool=OuterRef("pk"), tool__owner=user, state=ProposalState.OPEN
+    )
+    unpublished = SequenceDraft.objects.filter(tool=OuterRef("pk"), tool__owner=user).exclude(
+        position=F("published_position")
     )
     return (
         tools_visible_to(user)
@@ -43,6 +47,7 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
             last_run_at=Subquery(last.values("created_at")[:1]),
             last_run_status=Subquery(last.values("status")[:1]),
             draft_waits=Exists(drafts),
+            has_unpublished=Exists(unpublished),
         )
     )
 
