@@ -20,6 +20,7 @@ MOST_ITEMS = 5
 """Items of a list that are shown one by one."""
 DEEPEST = 8
 SAMPLE_LENGTH = 80
+SAMPLE_KEYS = 6
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
@@ -136,8 +137,8 @@ def short(value: JsonValue, length: int = SAMPLE_LENGTH) -> str:
     elif isinstance(value, list):
         return f"{len(value)} item{'' if len(value) == 1 else 's'}"
     elif isinstance(value, Mapping):
-        keys = ", ".join(map(str, islice(value, 6)))
-        text = f"{{{keys}{', …' if len(value) > 6 else ''}}}"
+        keys = ", ".join(map(str, islice(value, SAMPLE_KEYS)))
+        text = f"{{{keys}{', …' if len(value) > SAMPLE_KEYS else ''}}}"
     else:
         text = json.dumps(value)
     return text if len(text) <= length else text[: length - 1] + "…"

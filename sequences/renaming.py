@@ -19,6 +19,7 @@ _CEL = re.compile(
     |(?<![\w.])initial(?:\.([A-Za-z_]\w*)|\[\s*("(?:\\.|[^"\\])*")\s*\])""",
     re.VERBOSE,
 )
+_NAME = re.compile(r'"(?:\\.|[^"\\])*"|\w+')
 _NAMES = ("unquoted_identifier", "quoted_identifier")
 
 
@@ -42,7 +43,7 @@ def renamed_in_expression(expression: str, old: str, new: str) -> str:
         return expression
     meant = sum(found == ("initial", old) for found in references(parsed))
     places = [
-        (third["start"], third["end"])
+        third["start"]
         for before, first, second, third in zip(
             [{"type": "start"}, *tokens], tokens, tokens[1:], tokens[2:], strict=False
         )
@@ -54,7 +55,8 @@ def renamed_in_expression(expression: str, old: str, new: str) -> str:
     ]
     if not places or len(places) != meant:
         return expression
-    for start, end in reversed(places):
+    for start in reversed(places):
+        end = start + len(_NAME.match(expression[start:])[0])  # type: ignore[index]
         expression = expression[:start] + jmespath_of([new]) + expression[end:]
     return expression
 

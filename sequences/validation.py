@@ -204,7 +204,7 @@ def _template_problems(
         return
     for node in parsed:
         yield from _function_problems(node)
-        for root, name in _references(node):
+        for root, name in references(node):
             if root not in roots:
                 yield (
                     f"“{root}” is not known in this template. "
@@ -233,7 +233,7 @@ def _function_problems(node: Mapping[str, Any]) -> Iterator[str]:
             yield from _function_problems(child)
 
 
-def _references(node: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
+def references(node: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
     """Yield what an expression takes from the context, as (root, first key below it or None).
 
     Only what is evaluated against the context itself counts: the right side of a projection, a
@@ -254,13 +254,13 @@ def _references(node: Mapping[str, Any]) -> Iterator[tuple[str, str | None]]:
             | "value_projection"
             | "flatten"
         ):
-            yield from _references(children[0])
+            yield from references(children[0])
         case "expref":
             return
         case _:
             for child in children:
                 if isinstance(child, Mapping):
-                    yield from _references(child)
+                    yield from references(child)
 
 
 def _first_key(node: Mapping[str, Any]) -> str | None:

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Final
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
+from registry.schema_forms import MULTILINE_LENGTH
 
 KINDS: Final[Mapping[str, tuple[str, JsonObject]]] = MappingProxyType(
     {
@@ -165,15 +166,17 @@ def _kind(schema: JsonSchema) -> str:
     if isinstance(choices, list) and choices and all(map(_is_line, choices)):
         return "choice" if {**said, "enum": []} == KINDS["choice"][1] else OTHER
     if said == {"type": "string"} and isinstance(schema.get("maxLength"), int):
-        return "long" if schema["maxLength"] > 200 else "text"
+        return "long" if schema["maxLength"] > MULTILINE_LENGTH else "text"
     return next((kind for kind, (_, means) in KINDS.items() if said == means), OTHER)
 
 
 def _property(field: SchemaField, schema: JsonValue, before: SchemaField | None) -> JsonValue:
     """Return the schema of one property: the old one, with what the field changed."""
-    if before is None or not isinstance(schema, Mapping):
-        before = SchemaField(name="", kind="", default="")
-        schema = {} if not isinstance(schema, Mapping) or field.kind != OTHER else schema
+    if not isinstance(schema, Mapping):  # true or false: anything, or nothing
+        if field.kind == OTHER:
+            return schema
+        schema, before = {}, None
+    before = before or SchemaField(name="", kind="")
     changed: JsonObject = dict(schema)
     new_kind = field.kind in KINDS and field.kind != before.kind
     if new_kind:

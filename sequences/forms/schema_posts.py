@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from config.lib.jsontext import clean_text
 from config.lib.types import JsonSchema, JsonValue
+from sequences.forms.drafts import pretty
 from sequences.forms.schema_fields import (
     SchemaField,
     fields_from_schema,
@@ -75,7 +76,11 @@ def posted_schema(data: Mapping[str, str], prefix: str) -> PostedSchema:
     base = _read(text or '{"type": "object", "properties": {}}')
     before = fields_from_schema(base)
     fields = _fields(data, prefix)
-    if before is None or not isinstance(base, dict) or fields == [_plain(field) for field in before]:
+    if (
+        before is None
+        or not isinstance(base, dict)
+        or fields == [_plain(field) for field in before]
+    ):
         return PostedSchema(text, {})
     schema = schema_from_fields(fields, base)
     return PostedSchema(pretty(schema), renames(fields, schema))
@@ -122,11 +127,6 @@ def with_input(text: str, name: str, schema: JsonSchema, *, required: bool) -> t
     return pretty(new), name
 
 
-def pretty(schema: JsonValue) -> str:
-    """Return the schema as it is shown."""
-    return json.dumps(schema, ensure_ascii=False, indent=2)
-
-
 _FIELD = re.compile(r"-(\d{1,3})-name$")
 _PARTS = ("name", "was", "kind", "default", "description", "choices")
 
@@ -151,9 +151,7 @@ def _fields(data: Mapping[str, str], prefix: str) -> list[SchemaField]:
 
 
 def _plain(field: SchemaField) -> SchemaField:
-    return SchemaField(
-        **{part: getattr(field, part) for part in _PARTS}, required=field.required
-    )
+    return SchemaField(**{part: getattr(field, part) for part in _PARTS}, required=field.required)
 
 
 def _means(schema: JsonValue) -> JsonValue:
