@@ -5,6 +5,7 @@ schemas. A draft is unfinished by nature, so a row is checked alone, whatever is
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
@@ -16,6 +17,7 @@ from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.schema_messages import type_of
 from registry.schemas import property_problems
 from sequences.definition import (
+    IDENTIFIER,
     DefinitionInvalid,
     Expression,
     InitialInput,
@@ -35,7 +37,7 @@ from sequences.mapping import (
     resolve_inputs,
     template_expressions,
 )
-from sequences.picking import jmespath_of, short
+from sequences.picking import DEEPEST, jmespath_of, short
 from sequences.reading import all_types, forms, inlined
 from sequences.validation import ToolShape, references, validate
 
@@ -43,7 +45,7 @@ LONGEST = 2_000
 """Characters of a value that a preview shows."""
 
 _SOURCE: TypeAdapter[InputSource] = TypeAdapter(InputSource)
-_STEP_PARTS = ("stepNumber", "key", "toolToRunId", "storeOutputAs", "parallel", "forEach")
+_STEP_PARTS = ("stepNumber", "key", "toolToRunId", "storeOutputAs", "parallel")
 
 
 @dataclass(frozen=True)
@@ -130,40 +132,46 @@ def check_row(
     return Check(shown=shown, kind=kind, note=note, problems=tuple(problems), fixes=tuple(mends))
 
 
-def row_problems(
+Told = Mapping[tuple[int | None, str], tuple[str, ...]]
+"""Problems by the place of the step from 0, None for the definition, and the field."""
+
+
+def part_problems(
     steps: list[JsonObject],
-    place: int | None,
-    name: str,
-    source: JsonObject,
+    parts: Mapping[int | None, JsonObject],
     *,
     tools: Mapping[str, ToolShape],
     input_schema: JsonSchema,
-) -> tuple[str, ...]:
-    """Return what the check of the definition says of one row of step `place`, from 0.
+) -> Told:
+    """Return what the check of the definition says of some parts of its steps.
 
-    Without a place it is a row of the final output. Whatever else is wrong is left out.
+    `parts` are what is checked of the step at each place, such as `{"inputMapping": {...}}`. Else
+    the steps are taken for what others see of them, so that nothing unfinished stands in the way.
     """
-    upto = len(steps) if place is None else place + 1
-    bare = [{key: step[key] for key in _STEP_PARTS if step.get(key)} for step in steps[:upto]]
-    for step, given in zip(bare, steps, strict=False):
-        if given.get("approval") is not None:
-            form = given["approval"].get("inputSchema")
-            step["approval"] = {"inputSchema": form} if isinstance(form, dict) else {}
-        elif not step.get("toolToRunId"):
-            step["toolToRunId"] = "-"
-    definition: JsonObject = {"format": 1, "steps": bare}
-    if place is None:
-        definition["finalOutputMapping"] = {name: source}
-        field = f"finalOutputMapping.{name}"
-    else:
-        bare[place]["inputMapping"] = {name: source}
-        field = f"inputMapping.{name}"
-    number = None if place is None else place + 1
-    return tuple(
-        problem.message
-        for problem in _all_problems(definition, tools, input_schema)
-        if problem.step == number and problem.field == field
-    )
+    places = [place for place in parts if place is not None]
+    upto = len(steps) if None in parts else max(places, default=-1) + 1
+    definition: JsonObject = {"format": 1, "steps": [_bare(step) for step in steps[:upto]]}
+    for place, part in parts.items():
+        (definition if place is None else definition["steps"][place]).update(part)
+    told: dict[tuple[int | None, str], tuple[str, ...]] = {}
+    for problem in _all_problems(definition, tools, input_schema):
+        at = (None if problem.step is None else problem.step - 1, problem.field or "")
+        told[at] = (*told.get(at, ()), problem.message)
+    return told
+
+
+def _bare(step: JsonObject) -> JsonObject:
+    """Return as much of a step as others see of it, without what is not valid by itself."""
+    bare = {key: step[key] for key in _STEP_PARTS if step.get(key)}
+    if not re.match(IDENTIFIER, bare.get("storeOutputAs", "")):
+        bare.pop("storeOutputAs", None)
+    items = (step.get("forEach") or {}).get("items")
+    if items and source_from_json(items) is not None:
+        bare["forEach"] = {"items": items}
+    if step.get("approval") is not None:
+        form = step["approval"].get("inputSchema")
+        return {**bare, "approval": {"inputSchema": form} if isinstance(form, dict) else {}}
+    return {"toolToRunId": "-", **bare}
 
 
 def full(value: JsonValue) -> str:
@@ -197,7 +205,7 @@ def example_of(schema: JsonSchema, depth: int = 0) -> JsonValue:
         return choices[0]
     form = next(forms(schema), schema)
     kinds = all_types(form)
-    if depth > 5 or not kinds:
+    if depth > DEEPEST or not kinds:
         return None
     if "object" in kinds:
         inner = form.get("properties")

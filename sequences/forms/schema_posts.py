@@ -146,12 +146,24 @@ def _fields(data: Mapping[str, str], prefix: str) -> list[SchemaField]:
             for part in _PARTS
         }
         required = bool(data.get(f"{prefix}-{number}-required"))
-        fields.append(SchemaField(**text, required=required))
+        fields.append(_made(text, required))
     return fields
 
 
 def _plain(field: SchemaField) -> SchemaField:
-    return SchemaField(**{part: getattr(field, part) for part in _PARTS}, required=field.required)
+    return _made({part: getattr(field, part) for part in _PARTS}, field.required)
+
+
+def _made(text: Mapping[str, str], required: bool) -> SchemaField:
+    return SchemaField(
+        name=text["name"],
+        was=text["was"],
+        kind=text["kind"],
+        required=required,
+        default=text["default"],
+        description=text["description"],
+        choices=text["choices"],
+    )
 
 
 def _means(schema: JsonValue) -> JsonValue:
