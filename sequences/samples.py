@@ -76,7 +76,7 @@ def outputs_seen(
         row.step_key: Seen(
             row.output, row.updated_at, "what you wrote" if row.is_edited else "the last test"
         )
-        for row in DraftOutput.objects.filter(draft=draft, step_key__in=keys, error=None)
+        for row in DraftOutput.objects.filter(draft=draft, step_key__in=keys, error__isnull=True)
     }
     left = [place for place in wanted if place.key not in found]
     return {**found, **(_from_runs(draft, user, left) if left else {})}
@@ -86,7 +86,7 @@ def _from_runs(draft: SequenceDraft, user: User, places: Sequence[Place]) -> dic
     runs = list(_runs(draft, user).values_list("pk", flat=True)[:MOST_RUNS])
     rows = (
         RunStep.objects.filter(run__in=runs, iteration=None, status__in=GIVEN)
-        .exclude(output=None)
+        .filter(output__isnull=False)
         .order_by("-started_at", "-number")
         .values_list("pk", "key", "number", "tool_id")
     )

@@ -8,9 +8,7 @@ urlpatterns = [
     path("sequences/", sequences.sequence_list, name="sequence_list"),
     path("sequences/new", builder.sequence_create, name="sequence_create"),
     path("sequences/<uuid:tool_id>/edit", builder.sequence_edit, name="sequence_edit"),
-    path(
-        "sequences/drafts/<uuid:draft_id>/picker", mapping.draft_picker, name="draft_picker"
-    ),
+    path("sequences/drafts/<uuid:draft_id>/picker", mapping.draft_picker, name="draft_picker"),
     path("sequences/drafts/<uuid:draft_id>/check", mapping.draft_check, name="draft_check"),
     path("sequences/drafts/<uuid:draft_id>/checks", mapping.draft_checks, name="draft_checks"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),

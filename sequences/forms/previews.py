@@ -175,12 +175,12 @@ def _display(reach: Reach, part: _Part, known: Known, place: int) -> Check:
     step = reach.draft.steps[place]
     inputs = _inputs(reach, place, known)
     if part.field == TEXTS["failure"]:
-        shape = Step(step_number=place + 1, output_display_failure=part.text)
+        shape = Step.model_construct(step_number=place + 1, output_display_failure=part.text)
         shown = display_failure(shape, context=known.context, inputs=inputs, error=FAILURE)
     elif step.key not in reach.seen:
         return Check(note="Run a test of this step to see it.")
     else:
-        shape = Step(step_number=place + 1, output_display_success=part.text)
+        shape = Step.model_construct(step_number=place + 1, output_display_success=part.text)
         result = reach.seen[step.key].value
         shown = display_success(shape, context=known.context, inputs=inputs, result=result)
     return Check(shown=shown, kind="text")

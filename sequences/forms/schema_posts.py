@@ -42,9 +42,43 @@ class SchemaEditor:
         return _digest(self.text)
 
     @property
-    def rows(self) -> list[tuple[SchemaField, list[tuple[str, str]]]]:
-        """Return each field with the kinds it may have."""
-        return [(field, list(kind_choices(field.kind))) for field in self.fields or ()]
+    def rows(self) -> list["FieldRow"]:
+        """Return each field as a row of the form."""
+        fields = self.fields or ()
+        return [
+            FieldRow(
+                field=field,
+                kinds=tuple(kind_choices(field.kind)),
+                prefix=f"{self.prefix}-{number}",
+                up=self.action("up", number) if number else "",
+                down=self.action("down", number) if number < len(fields) - 1 else "",
+                remove=self.action("remove", number),
+            )
+            for number, field in enumerate(fields)
+        ]
+
+    @property
+    def add(self) -> str:
+        """Return the action of the button that adds a field."""
+        return self.action("add")
+
+    def action(self, name: str, *numbers: int) -> str:
+        """Return the value of a button; `sequences.forms.mapping_actions` carries it out."""
+        step = _OF_STEP.match(self.prefix)
+        places = [int(step[1]), *numbers] if step else numbers
+        return "-".join([f"{'ask' if step else 'schema'}-{name}", *map(str, places)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class FieldRow:
+    """One field of the editor; a button that would do nothing has no action."""
+
+    field: SchemaField
+    kinds: tuple[tuple[str, str], ...]
+    prefix: str
+    up: str
+    down: str
+    remove: str
 
 
 @dataclass(frozen=True)
@@ -127,6 +161,7 @@ def with_input(text: str, name: str, schema: JsonSchema, *, required: bool) -> t
     return pretty(new), name
 
 
+_OF_STEP = re.compile(r"steps-(\d{1,3})-")
 _FIELD = re.compile(r"-(\d{1,3})-name$")
 _PARTS = ("name", "was", "kind", "default", "description", "choices")
 

@@ -76,4 +76,6 @@ def _mode(reach: Reach, field: str) -> str:
     steps = reach.draft.steps
     number, place = int(match[3]), int(match[1] or 0)
     rows = reach.draft.final if match[2] else steps[place].rows if place < len(steps) else []
-    return "expression" if number < len(rows) and rows[number].source == "expression" else "template"
+    return (
+        "expression" if number < len(rows) and rows[number].source == "expression" else "template"
+    )
