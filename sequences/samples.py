@@ -9,9 +9,8 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
-from config.lib.errors import NotFound
 from config.lib.types import JsonObject, JsonValue
-from sequences.models import DraftOutput, Run, RunStep, SampleInput, SequenceDraft
+from sequences.models import DraftOutput, Run, RunStep, SampleInput
 from sequences.models.run_step import StepStatus
 
 MOST_RUNS = 20
@@ -39,30 +38,30 @@ class Seen:
     where: str
 
 
-def draft_owned_by(user: User, draft_id: UUID) -> SequenceDraft:
-    """Return one of a person's own drafts or raise NotFound."""
-    draft = SequenceDraft.objects.filter(owner=user, pk=draft_id).first()
-    if draft is None:
-        raise NotFound("There is no such draft among yours.", "See your sequences.")
-    return draft
+@dataclass(frozen=True)
+class Origin:
+    """Where values may be from: a draft, which is not there before a first change, and its tool."""
+
+    draft: UUID | None
+    tool: UUID | None
 
 
-def sample_input(draft: SequenceDraft, user: User) -> tuple[JsonObject, str]:
+def sample_input(origin: Origin, user: User) -> tuple[JsonObject, str]:
     """Return the input to show values of, and where it is from; empty where there is none.
 
     It is the newest saved sample, else what the person's newest test or run was given.
     """
-    sample = SampleInput.objects.filter(draft=draft).order_by("-created_at", "-pk").first()
+    sample = SampleInput.objects.filter(draft=origin.draft).order_by("-created_at", "-pk").first()
     if sample is not None and isinstance(sample.input, dict):
         return sample.input, f"the sample “{sample.name}”"
-    run = _runs(draft, user).values("input", "draft").first()
+    run = _runs(origin, user).values("input", "draft").first()
     if run is not None and isinstance(run["input"], dict):
         return run["input"], "the last test" if run["draft"] else "the last run"
     return {}, ""
 
 
 def outputs_seen(
-    draft: SequenceDraft, user: User, places: Sequence[Place], only: Collection[str] | None = None
+    origin: Origin, user: User, places: Sequence[Place], only: Collection[str] | None = None
 ) -> Mapping[str, Seen]:
     """Return the newest known output of each step by its key; `only` are the keys to look for.
 
@@ -76,14 +75,16 @@ def outputs_seen(
         row.step_key: Seen(
             row.output, row.updated_at, "what you wrote" if row.is_edited else "the last test"
         )
-        for row in DraftOutput.objects.filter(draft=draft, step_key__in=keys, error__isnull=True)
+        for row in DraftOutput.objects.filter(
+            draft=origin.draft, step_key__in=keys, error__isnull=True
+        )
     }
     left = [place for place in wanted if place.key not in found]
-    return {**found, **(_from_runs(draft, user, left) if left else {})}
+    return {**found, **(_from_runs(origin, user, left) if left else {})}
 
 
-def _from_runs(draft: SequenceDraft, user: User, places: Sequence[Place]) -> dict[str, Seen]:
-    runs = list(_runs(draft, user).values_list("pk", flat=True)[:MOST_RUNS])
+def _from_runs(origin: Origin, user: User, places: Sequence[Place]) -> dict[str, Seen]:
+    runs = list(_runs(origin, user).values_list("pk", flat=True)[:MOST_RUNS])
     rows = (
         RunStep.objects.filter(run__in=runs, iteration=None, status__in=GIVEN)
         .filter(output__isnull=False)
@@ -108,8 +109,10 @@ def _from_runs(draft: SequenceDraft, user: User, places: Sequence[Place]) -> dic
     }
 
 
-def _runs(draft: SequenceDraft, user: User) -> QuerySet[Run]:
-    mine = Q(draft=draft)
-    if draft.tool_id is not None:
-        mine |= Q(tool=draft.tool_id)
+def _runs(origin: Origin, user: User) -> QuerySet[Run]:
+    mine = Q(pk=None)
+    if origin.draft is not None:
+        mine |= Q(draft=origin.draft)
+    if origin.tool is not None:
+        mine |= Q(tool=origin.tool)
     return Run.objects.filter(mine, user=user).order_by("-created_at", "pk")

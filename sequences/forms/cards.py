@@ -1,19 +1,24 @@
-"""Put a draft, the tools it names and its problems together for the builder's templates."""
+"""One row of a mapping, as the builder's templates show it."""
 
-from collections.abc import Iterable, Mapping
+import re
 from dataclasses import dataclass
 
 from registry.schema_forms import FormField
-from sequences.definition import Problem
-from sequences.forms.drafts import Draft, Row, StepDraft
-from sequences.forms.step_tools import StepTool, tool_at
+from sequences.forms.drafts import Row
+from sequences.forms.static_values import text_from_static
 
 SOURCES = (
     ("initialInput", "Initial input"),
     ("static", "Static value"),
     ("previousStep", "Earlier step"),
     ("template", "Template"),
+    ("expression", "Expression"),
+    ("item", "Item of the list"),
 )
+LOOP_SOURCES = tuple(
+    (source, label) for source, label in SOURCES if source not in ("template", "item")
+)
+"""Where the list may come from that a step is repeated for."""
 
 TYPE_WORDS = {
     "string": "text",
@@ -23,17 +28,12 @@ TYPE_WORDS = {
     "json": "JSON",
 }
 
-STEP_FIELDS = {
-    "toolToRunId": "tool",
-    "toolVersion": "version",
-    "outputDisplaySuccess": "success",
-    "outputDisplayFailure": "failure",
-    "storeOutputAs": "store_as",
-    "timeoutSeconds": "timeout",
-    "retry.attempts": "attempts",
-    "retry.backoffSeconds": "backoff",
-}
-"""Field of a definition → field of the form."""
+LONGEST_DEFAULT = 60
+
+_OF_STEP = re.compile(r"steps-(\d+)-in-(\d+)$")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_INPUT_TYPES = {"date": "date", "email": "email", "uri": "url"}
+_PLACEHOLDERS = {"date-time": "2026-01-31T12:00:00Z", "time": "12:00:00Z", "uuid": "a UUID"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +47,8 @@ class RowCard:
     errors: tuple[str, ...]
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
+    has_item: bool = False
+    """Whether the step is repeated for a list, so that there is an item to take."""
 
     @property
     def chosen(self) -> str:
@@ -68,191 +70,64 @@ class RowCard:
         return TYPE_WORDS[self.field.type] if self.field else ""
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """Return what a static value may be, where that is a short list."""
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """Return what a static value may be, where that is a short list, each with its words."""
         if self.field is None:
             return ()
-        if self.field.type == "boolean":
-            return ("true", "false")
-        return tuple(choice for choice in self.field.enum if isinstance(choice, str))
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepCard:
-    """One step of the builder; `errors` are the messages for each field of the form."""
-
-    prefix: str
-    position: int
-    number: int
-    step: StepDraft
-    tool: StepTool | None
-    rows: tuple[RowCard, ...]
-    left_out: tuple[RowCard, ...]
-    errors: Mapping[str, tuple[str, ...]]
-    is_first: bool
-    is_last: bool
+        if self.field.enum:
+            texts = (text_from_static(choice, self.field) for choice in self.field.enum)
+            return tuple((text, text) for text in texts)
+        return (("true", "Yes"), ("false", "No")) if self.field.type == "boolean" else ()
 
     @property
-    def versions(self) -> tuple[str, ...]:
-        """Return the versions that may be pinned, the pinned one among them."""
-        offered = self.tool.numbers if self.tool else ()
-        pinned = self.step.version.strip()
-        return offered if not pinned or pinned in offered else (pinned, *offered)
+    def choice_values(self) -> tuple[str, ...]:
+        """Return the values of `choices` alone."""
+        return tuple(value for value, _ in self.choices)
 
     @property
-    def pinned_behind(self) -> int | None:
-        """Return the pinned version where another one is live, else None."""
-        pinned = self.step.version.strip()
-        if self.tool is None or pinned not in self.tool.numbers or int(pinned) == self.tool.live:
-            return None
-        return int(pinned)
+    def control(self) -> str:
+        """Return how a static value is typed: `lines` of a list, `json`, or `text`."""
+        if self.field is None or self.field.type != "json":
+            return "text"
+        typed_as_json = self.row.value.lstrip()[:1] in ("[", "{")
+        return "lines" if self.field.lines and not typed_as_json else "json"
 
     @property
-    def has_errors(self) -> bool:
-        """Tell whether anything in this card has to be mended."""
-        rows = (*self.rows, *self.left_out)
-        return bool(self.errors) or any(row.errors for row in rows)
+    def input_type(self) -> str:
+        """Return the type of the HTML input of a static value."""
+        kind = _INPUT_TYPES.get(self.field.format, "text") if self.field else "text"
+        # What is no date would not be seen in a field that takes dates alone.
+        odd = kind == "date" and self.row.value and not _DATE.match(self.row.value)
+        return "text" if odd else kind
 
     @property
-    def has_options(self) -> bool:
-        """Tell whether one of the folded fields was filled in or has to be mended."""
-        step = self.step
-        filled = (step.version, step.attempts, step.backoff, step.continue_on_failure)
-        return any(filled) or any(
-            name in self.errors for name in ("version", "timeout", "attempts", "backoff")
-        )
+    def placeholder(self) -> str:
+        """Return what shows how a static value is typed."""
+        if self.field is None:
+            return "text, or JSON"
+        if self.field.default is not None:
+            return self.default
+        if self.control == "json":
+            return "JSON"
+        return _PLACEHOLDERS.get(self.field.format, "")
 
+    @property
+    def default(self) -> str:
+        """Return what the tool takes where the input is left out, as it is typed, on one line."""
+        if self.field is None or self.field.default is None:
+            return ""
+        text = " ".join(text_from_static(self.field.default, self.field).split())
+        return text if len(text) <= LONGEST_DEFAULT else f"{text[:LONGEST_DEFAULT]}…"
 
-@dataclass(frozen=True, kw_only=True)
-class Builder:
-    """Everything that the builder shows."""
+    @property
+    def lines(self) -> int:
+        """Return how many lines high a static value's text area is."""
+        return min(max(self.row.value.count("\n") + 1, 2), 12)
 
-    draft: Draft
-    steps: tuple[StepCard, ...]
-    final: tuple[RowCard, ...]
-    errors: Mapping[str, tuple[str, ...]]
-    problem_count: int
-
-
-def builder_of(
-    draft: Draft,
-    chosen: Mapping[str, StepTool],
-    inputs: Iterable[str],
-    problems: Iterable[Problem] = (),
-) -> Builder:
-    """Return the builder's cards; `inputs` are the names of the sequence's own inputs.
-
-    Each problem is shown once: beside its row or field, else at its step, else at the top.
-    """
-    told = list(problems)
-    count = len(told)
-    names = tuple(inputs)
-    steps = []
-    outputs: tuple[str, ...] = ()
-    for index, step in enumerate(draft.steps):
-        tool = tool_at(chosen, step.tool, step.version)
-        steps.append(_step_card(draft, index, tool, outputs, names, told))
-        outputs = (*outputs, step.store_as.strip()) if step.store_as.strip() else outputs
-    final = tuple(
-        RowCard(
-            prefix=f"final-{position}",
-            remove=f"remove-final-{position}",
-            row=row,
-            field=None,
-            errors=_taken(told, None, f"finalOutputMapping.{row.name.strip()}"),
-            outputs=outputs,
-            inputs=names,
-        )
-        for position, row in enumerate(draft.final)
-    )
-    errors: dict[str, tuple[str, ...]] = {
-        field: _taken(told, None, key)
-        for field, key in (
-            *(("name", "name"), ("description", "description")),
-            *(("visibility", "visibility"), ("team", "team"), ("schema", "inputSchema")),
-            ("scopes", "requiredScopes"),
-            ("reason", "reason"),
-        )
-    }
-    errors["other"] = tuple(problem.message for problem in told)
-    return Builder(draft=draft, steps=tuple(steps), final=final, errors=errors, problem_count=count)
-
-
-def _step_card(
-    draft: Draft,
-    index: int,
-    tool: StepTool | None,
-    outputs: tuple[str, ...],
-    inputs: tuple[str, ...],
-    told: list[Problem],
-) -> StepCard:
-    step = draft.steps[index]
-    fields = tool.fields if tool else {}
-    cards = [
-        RowCard(
-            prefix=f"steps-{index}-in-{position}",
-            remove=f"remove-row-{index}-{position}",
-            row=row,
-            field=fields.get(row.name.strip()),
-            errors=_taken(told, index + 1, f"inputMapping.{row.name.strip()}"),
-            outputs=outputs,
-            inputs=inputs,
-        )
-        for position, row in enumerate(_with_inputs(step.rows, fields, inputs))
-    ]
-    errors = {
-        field: messages
-        for key, field in STEP_FIELDS.items()
-        if (messages := _taken(told, index + 1, key))
-    }
-    if others := _taken(told, index + 1, ""):
-        errors["other"] = others
-    return StepCard(
-        prefix=f"steps-{index}",
-        position=index,
-        number=index + 1,
-        step=step,
-        tool=tool,
-        rows=tuple(card for card in cards if not _is_left_out(card)),
-        left_out=tuple(card for card in cards if _is_left_out(card)),
-        errors=errors,
-        is_first=index == 0,
-        is_last=index == len(draft.steps) - 1,
-    )
-
-
-def _with_inputs(
-    rows: list[Row], fields: Mapping[str, FormField], inputs: tuple[str, ...]
-) -> list[Row]:
-    """Return a row for each input of the tool, then the further rows that hold something.
-
-    A required input that is new here is taken from the sequence's input of the same name.
-    """
-    by_name = {row.name.strip(): row for row in rows}
-    known = [by_name.get(name) or _fresh(field, inputs) for name, field in fields.items()]
-    shown = {id(row) for row in known}
-    return [*known, *(row for row in rows if id(row) not in shown and not row.is_untouched)]
-
-
-def _fresh(field: FormField, inputs: tuple[str, ...]) -> Row:
-    if not field.required:
-        return Row(name=field.name)
-    if field.name in inputs:
-        return Row(name=field.name, source="initialInput", value=field.name)
-    return Row(name=field.name, source="static")
-
-
-def _is_left_out(card: RowCard) -> bool:
-    return card.field is not None and not card.row.source and not card.errors
-
-
-def _taken(told: list[Problem], step: int | None, field: str) -> tuple[str, ...]:
-    """Take the problems of a field, or of anything within it, out of the list."""
-    mine = [
-        problem
-        for problem in told
-        if problem.step == step
-        and (not field or problem.field == field or (problem.field or "").startswith(f"{field}."))
-    ]
-    told[:] = [problem for problem in told if problem not in mine]
-    return tuple(problem.message for problem in mine)
+    @property
+    def make_input(self) -> str:
+        """Return the action that makes an input of the sequence of it; empty where none does."""
+        match = _OF_STEP.match(self.prefix)
+        fixed = self.row.source in ("", "static")
+        named = self.row.name.strip() != ""
+        return f"make-input-{match[1]}-{match[2]}" if match and fixed and named else ""

@@ -6,7 +6,7 @@ They are told from the other buttons by their names: `schema-…`, `ask-…` and
 from collections.abc import Mapping
 
 from config.lib.types import JsonSchema
-from sequences.forms.actions import Focus
+from sequences.forms.actions import Acted
 from sequences.forms.drafts import Draft, Row
 from sequences.forms.schema_posts import schema_act, schema_editor, with_input
 from sequences.forms.static_values import static_from_text
@@ -15,7 +15,7 @@ from sequences.reading import inlined
 from sequences.renaming import renamed_in_condition, renamed_in_expression, renamed_in_template
 
 
-def mapping_act(draft: Draft, action: str, chosen: Mapping[str, StepTool]) -> Focus | None:
+def mapping_act(draft: Draft, action: str, chosen: Mapping[str, StepTool]) -> Acted | None:
     """Carry out one button on the draft and say where the keyboard goes; None: not one of these."""
     parts = action.split("-")
     numbers = [int(part) for part in parts if part.isdecimal()]
@@ -32,7 +32,7 @@ def mapping_act(draft: Draft, action: str, chosen: Mapping[str, StepTool]) -> Fo
             if number < len(rows):
                 tool = tool_at(chosen, draft.steps[place].tool, draft.steps[place].version)
                 _make_input(draft, rows[number], tool)
-            return Focus(f"steps-{place}-in-{number}-source")
+            return Acted(f"steps-{place}-in-{number}-source")
         case _:
             return None
 
@@ -88,11 +88,11 @@ def _schema_of(tool: StepTool | None, name: str) -> JsonSchema:
     return dict(schema) if isinstance(schema, Mapping) else {}
 
 
-def _field_focus(text: str, prefix: str, name: str, numbers: list[int]) -> Focus:
+def _field_focus(text: str, prefix: str, name: str, numbers: list[int]) -> Acted:
     count = len(schema_editor(text, prefix).fields or ())
     if name == "add":
-        return Focus(f"{prefix}-{count - 1}-name")
+        return Acted(f"{prefix}-{count - 1}-name")
     if not count:
-        return Focus(f"{prefix}-add")
+        return Acted(f"{prefix}-add")
     number = (numbers[0] if numbers else 0) + {"up": -1, "down": 1}.get(name, 0)
-    return Focus(f"{prefix}-{min(max(number, 0), count - 1)}-name")
+    return Acted(f"{prefix}-{min(max(number, 0), count - 1)}-name")

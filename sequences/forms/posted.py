@@ -48,7 +48,7 @@ def draft_from_post(data: Mapping[str, str]) -> Draft:
             part: text(f"{prefix}-{part}") for part in STEP_PARTS if f"{prefix}-{part}" in data
         }
         parts |= {flag: bool(text(f"{prefix}-{name}")) for flag, name in FLAGS.items()}
-        return StepDraft(
+        made = StepDraft(
             **parts,
             each=row(f"{prefix}-each"),
             rows=rows(f"{prefix}-in"),

@@ -10,17 +10,16 @@ from django.contrib.auth.models import User
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from sequences.checks import Known, source_from_json
 from sequences.forms.definitions import definition_from_draft
-from sequences.forms.drafts import APPROVAL, BESIDE, Draft, StepDraft, draft_from_json
-from sequences.forms.step_tools import StepTool, tool_at, tools_chosen
+from sequences.forms.drafts import APPROVAL, BESIDE, Draft, StepDraft
+from sequences.forms.step_tools import StepTool, tool_at, tools_of
 from sequences.mapping import (
     ExpressionError,
     MappingFailed,
     compile_expression,
     resolve_inputs,
 )
-from sequences.models import SequenceDraft
 from sequences.reading import ANY, Missing, inlined, items_of, read
-from sequences.samples import Place, Seen, outputs_seen, sample_input
+from sequences.samples import Origin, Place, Seen, outputs_seen, sample_input
 from sequences.validation import ToolShape
 
 OBJECT: JsonSchema = {"type": "object", "properties": {}}
@@ -171,25 +170,26 @@ def readable(steps: list[StepDraft], place: int | None) -> list[StepDraft]:
     ]
 
 
-def reach_of(row: SequenceDraft, user: User, *, draft: Draft | None = None) -> Reach:
-    """Return the draft with what is known of its values, with a handful of queries.
+def output_names(steps: list[StepDraft], place: int | None) -> tuple[str, ...]:
+    """Return the names of the outputs that the step at `place` may read; None: the final output."""
+    return tuple(name for step in readable(steps, place) if (name := step.store_as.strip()))
 
-    `draft` is what its form holds where that is newer than what is saved.
-    """
-    draft = draft or draft_from_json(row.document)
-    chosen = tools_chosen(user, [(step.tool, step.version) for step in draft.steps])
+
+def reach_of(draft: Draft, origin: Origin, user: User) -> Reach:
+    """Return the draft with what is known of its values, with a handful of queries."""
+    chosen = tools_of(user, draft)
     places = []
     for number, step in enumerate(draft.steps, 1):
         tool = tool_at(chosen, step.tool, step.version)
         places.append(Place(key=step.key, number=number, tool=tool.id if tool else ""))
-    initial, initial_from = sample_input(row, user)
+    initial, initial_from = sample_input(origin, user)
     return Reach(
         draft=draft,
         chosen=chosen,
         definition=definition_from_draft(draft, chosen),
         initial=_with_defaults(initial, draft.schema),
         initial_from=initial_from,
-        seen=outputs_seen(row, user, places),
+        seen=outputs_seen(origin, user, places),
     )
 
 

@@ -16,7 +16,7 @@ document.addEventListener("htmx:afterSwap", (event) => {
 document.addEventListener("click", (event) => {
   const toggle = event.target.closest("button.tree-toggle");
   if (toggle) return expand(toggle, toggle.getAttribute("aria-expanded") !== "true");
-  const taken = event.target.closest("[data-take]");
+  const taken = event.target.closest("#picker [data-take]");
   if (taken) return take(taken);
   const fix = event.target.closest("[data-fix]");
   if (fix) return fill(fix.dataset.row, fix.dataset, "each" in fix.dataset);

@@ -9,12 +9,13 @@ from django.test import Client
 from django.utils import timezone
 
 from registry.models import Tool
-from sequences.forms.drafts import Draft, Row, StepDraft, draft_to_json
+from sequences.forms.drafts import Draft, Row, StepDraft, draft_from_json, draft_to_json
 from sequences.forms.picker import picker_of
 from sequences.forms.previews import check_at
 from sequences.forms.reach import Reach, reach_of, readable
 from sequences.models import DraftOutput, Run, RunStep, SampleInput, SequenceDraft
 from sequences.picking import Node, Spot, schema_tree, value_tree
+from sequences.samples import Origin
 from tests.sequences import workshop
 
 pytestmark = pytest.mark.django_db
@@ -110,14 +111,19 @@ def draft_of(owner: User, echo: Tool, *rows: Row, **fields: Any) -> SequenceDraf
     return SequenceDraft.objects.create(owner=owner, document=draft_to_json(draft))
 
 
+def reach(draft: SequenceDraft, owner: User) -> Reach:
+    origin = Origin(draft=draft.pk, tool=draft.tool_id)
+    return reach_of(draft_from_json(draft.document), origin, owner)
+
+
 def gave(draft: SequenceDraft, value: Any, key: str = "one", **fields: Any) -> DraftOutput:
     return DraftOutput.objects.create(draft=draft, step_key=key, digest="", output=value, **fields)
 
 
 def of_second(draft: SequenceDraft, owner: User) -> tuple[Reach, dict[str, Node]]:
-    reach = reach_of(draft, owner)
-    trees = [section.tree for section in picker_of(reach, 1).sections if section.tree]
-    return reach, {key: node for tree in trees for key, node in labels(tree).items()}
+    known = reach(draft, owner)
+    trees = [section.tree for section in picker_of(known, 1).sections if section.tree]
+    return known, {key: node for tree in trees for key, node in labels(tree).items()}
 
 
 def test_inputs_are_offered_with_the_values_of_the_sample(owner: User, echo: Tool) -> None:
@@ -146,13 +152,13 @@ def test_outputs_of_the_draft_come_before_those_of_runs(owner: User, echo: Tool)
             output={"from": text},
             started_at=now - timedelta(minutes=minutes),
         )
-    reach, nodes = of_second(draft, owner)
+    known, nodes = of_second(draft, owner)
     assert nodes["steps.found.from"].sample == "“newer”"
-    assert reach.seen["one"].where == "the last run"
+    assert known.seen["one"].where == "the last run"
     gave(draft, {"from": "the test"}, is_edited=True)
-    reach, nodes = of_second(draft, owner)
+    known, nodes = of_second(draft, owner)
     assert nodes["steps.found.from"].sample == "“the test”"
-    assert reach.seen["one"].where == "what you wrote"
+    assert known.seen["one"].where == "what you wrote"
 
 
 def test_what_other_people_ran_is_never_shown(owner: User, echo: Tool) -> None:
@@ -172,14 +178,14 @@ def test_what_other_people_ran_is_never_shown(owner: User, echo: Tool) -> None:
         started_at=timezone.now(),
     )
     assert Run.objects.count() == 1
-    reach, nodes = of_second(draft, owner)
-    assert reach.seen == {} and reach.initial == {}
+    known, nodes = of_second(draft, owner)
+    assert known.seen == {} and known.initial == {}
     assert not any("secret" in key for key in nodes)
 
 
 def test_without_an_output_its_schema_is_offered_or_a_test(owner: User, echo: Tool) -> None:
     draft = draft_of(owner, echo)
-    sections = picker_of(reach_of(draft, owner), 1).sections
+    sections = picker_of(reach(draft, owner), 1).sections
     assert sections[1].hint == "Its tool does not say what it gives. Run a test to see it."
     Tool.objects.filter(pk=echo.pk).update(
         output_schema={"type": "object", "properties": {"id": {"type": "integer"}}}
@@ -192,7 +198,7 @@ def test_an_output_without_a_name_gets_one_when_it_is_picked(owner: User, echo: 
     draft = draft_of(owner, echo, store_as="echo")
     draft.document["steps"][0]["store_as"] = ""
     draft.save()
-    section = picker_of(reach_of(draft, owner), 1).sections[1]
+    section = picker_of(reach(draft, owner), 1).sections[1]
     assert (section.store_field, section.store_as) == ("steps-0-store_as", "echo_2")
 
 
@@ -206,7 +212,7 @@ def test_the_item_of_a_loop_is_offered_with_its_first_value(owner: User, echo: T
 
 
 def checked(draft: SequenceDraft, owner: User, at: str = "steps-1-in-0") -> Any:
-    return check_at(reach_of(draft, owner), at)
+    return check_at(reach(draft, owner), at)
 
 
 def test_a_row_shows_what_it_gives_now(owner: User, echo: Tool) -> None:
