@@ -19,7 +19,7 @@ def static_from_text(text: str, field: FormField | None) -> JsonValue:
     """
     if field is not None and field.type == "string" and not field.enum:
         return text
-    if field is not None and field.lines and text.strip() and not isinstance(_json(text), list):
+    if field is not None and field.lines and text.strip() and not text.lstrip().startswith("["):
         return list(texts_from_lines(text))
     if field is None or field.type == "json":
         return _json_or_text(text)
@@ -46,7 +46,7 @@ def _fits_lines(value: JsonValue) -> TypeGuard[list[str]]:
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         return False
     text = "\n".join(value)
-    return texts_from_lines(text) == value != [] and not isinstance(_json(text), list)
+    return texts_from_lines(text) == value != [] and not text.startswith("[")
 
 
 def _json_or_text(text: str) -> JsonValue:

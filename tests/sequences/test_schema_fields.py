@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from registry.schemas import check_schema
@@ -57,7 +57,10 @@ typed = st.builds(
     description=st.text("ab ", max_size=5).map(str.strip),
 )
 
+unhurried = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
+
+@unhurried
 @given(schemas)
 def test_a_schema_shown_as_fields_and_read_again_is_the_same_schema(schema: Any) -> None:
     fields = fields_from_schema(schema)
@@ -66,6 +69,7 @@ def test_a_schema_shown_as_fields_and_read_again_is_the_same_schema(schema: Any)
     assert json.dumps(again) == json.dumps(schema)
 
 
+@unhurried
 @given(st.lists(typed, max_size=5, unique_by=lambda field: field.name))
 def test_what_is_said_in_fields_is_read_from_the_schema_again(fields: list[SchemaField]) -> None:
     schema = schema_from_fields(fields, EMPTY)
@@ -74,6 +78,7 @@ def test_what_is_said_in_fields_is_read_from_the_schema_again(fields: list[Schem
     assert check_schema(schema) == []
 
 
+@unhurried
 @given(schemas, st.lists(typed, min_size=1, max_size=4))
 def test_changing_fields_loses_neither_a_field_nor_what_only_json_says(
     schema: Any, new: list[SchemaField]
