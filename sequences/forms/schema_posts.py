@@ -80,6 +80,11 @@ class FieldRow:
     down: str
     remove: str
 
+    @property
+    def choices(self) -> list[str]:
+        """Return the choices one by one."""
+        return self.field.choices.splitlines()
+
 
 @dataclass(frozen=True)
 class PostedSchema:

@@ -9,6 +9,8 @@ from playwright.sync_api import Page, expect
 
 from registry.models import Tool
 from sequences.forms.drafts import Draft, Row, StepDraft, draft_from_json, draft_to_json
+from sequences.forms.settling import settled
+from sequences.forms.step_tools import tools_of
 from sequences.models import DraftOutput, SampleInput, SequenceDraft
 from tests import factories
 from tests.factories import make_person
@@ -70,6 +72,7 @@ def draft_of(owner: User) -> SequenceDraft:
             StepDraft(key="weather", tool=weather.wire_name, store_as="forecast"),
         ],
     )
+    settled(draft, tools_of(owner, draft))
     row = SequenceDraft.objects.create(owner=owner, document=draft_to_json(draft))
     row.revisions.create(number=1, document=row.document, label="Started", author=owner)
     DraftOutput.objects.create(draft=row, step_key="search", digest="", output=FOUND)
