@@ -6,7 +6,7 @@ schemas. A draft is unfinished by nature, so a row is checked alone, whatever is
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
@@ -24,28 +24,30 @@ from sequences.definition import (
     InputSource,
     LoopItem,
     PreviousStep,
-    Problem,
     StaticValue,
     Template,
     parse,
 )
 from sequences.flow import flow_problems
 from sequences.mapping import (
-    ExpressionError,
     MappingFailed,
-    compile_expression,
     resolve_inputs,
-    template_expressions,
 )
 from sequences.picking import DEEPEST, jmespath_of, short
+from sequences.problems import Problem
 from sequences.reading import all_types, forms, inlined
-from sequences.validation import ToolShape, references, validate
+from sequences.references import Reference, source_references
+from sequences.shapes import ToolShape
+from sequences.validation import validate
 
 LONGEST = 2_000
 """Characters of a value that a preview shows."""
 
 _SOURCE: TypeAdapter[InputSource] = TypeAdapter(InputSource)
-_STEP_PARTS = ("stepNumber", "key", "toolToRunId", "storeOutputAs", "parallel")
+_STEP_PARTS = (
+    *("stepNumber", "key", "toolToRunId", "toolVersion"),
+    *("storeOutputAs", "parallel", "disabled"),
+)
 
 
 @dataclass(frozen=True)
@@ -180,22 +182,6 @@ def full(value: JsonValue) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
-def names_read(texts: list[str]) -> set[str] | None:
-    """Return the outputs that expressions read by name; None where one takes all of them."""
-    names: set[str] = set()
-    for text in texts:
-        try:
-            found = list(references(compile_expression(text).parsed))
-        except ExpressionError:
-            continue
-        for root, name in found:
-            if root == "steps" and name is None:
-                return None
-            if root == "steps" and name is not None:
-                names.add(name)
-    return names
-
-
 def example_of(schema: JsonSchema, depth: int = 0) -> JsonValue:
     """Return a value such as the schema describes, so that a way to mend a row can be tried."""
     for key in ("default", "const"):
@@ -233,30 +219,23 @@ def _all_problems(
     )
 
 
+def not_yet(read: Iterable[Reference], known: Known) -> str:
+    """Say which outputs have to be there first; empty where all of them are."""
+    names = {one.name for one in read if one.root == "steps"}
+    missing = [words for name, words in known.later.items() if None in names or name in names]
+    if not missing:
+        return ""
+    return f"Run a test to see it: {', '.join(missing[:3])} has given nothing yet."
+
+
 def _unknown(source: InputSource, known: Known) -> str:
     """Say why the value is not known yet; empty where it can be worked out."""
-    names: set[str] | None = set()
-    whole: list[str] = []
     match source:
-        case PreviousStep():
-            names = {source.step}
-        case Template():
-            try:
-                whole = list(template_expressions(source.value))
-            except ExpressionError:
-                return ""
-            names = names_read(whole)
-        case Expression():
-            whole = [source.value]
-            names = names_read(whole)
-        case LoopItem():
-            return "" if "item" in known.context else "Run a test to see the items of the list."
+        case LoopItem() if "item" not in known.context:
+            return "Run a test to see the items of the list."
         case InitialInput(key=str(key)) if key and key not in known.context["initial"]:
             return f"The sample input has no “{key}” to show."
-    missing = [words for name, words in known.later.items() if names is None or name in names]
-    if missing:
-        return f"Run a test to see it: {', '.join(missing[:3])} has given nothing yet."
-    return ""
+    return not_yet(source_references(source), known)
 
 
 def _fixes(

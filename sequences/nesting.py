@@ -1,10 +1,10 @@
 """Follow sequences into the sequences that they call."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from uuid import UUID
 
 from config.lib.types import JsonObject
-from registry.models import ToolVersion
+from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
 from sequences.definition import Definition, Problem, problem_at
 
@@ -22,11 +22,13 @@ class CycleFoundError(Exception):
 def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]:
     """Find steps that lead back to the sequence `tool_id`, or too deep into others.
 
-    A step that names the sequence itself is left to `validation`.
+    A step that names the sequence itself is left to `validation`; one that is switched off calls
+    nothing.
     """
     depths: dict[Node, int] = {}
+    sequences = _sequences_among(step.tool for step in definition.steps if not step.disabled)
     for index, step in enumerate(definition.steps):
-        if step.tool_to_run_id == str(tool_id):
+        if step.tool not in sequences or step.tool == str(tool_id) or step.disabled:
             continue
         place = ("steps", index, "toolToRunId")
         try:
@@ -46,6 +48,20 @@ def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]
             )
 
 
+def _sequences_among(tool_ids: Iterable[str]) -> set[str]:
+    """Return the ids that are those of sequences: other tools lead nowhere, and cost no query."""
+    wanted = {found for tool_id in tool_ids if (found := _id(tool_id))}
+    rows = Tool.objects.filter(pk__in=wanted, kind=ToolKind.SEQUENCE, deleted_at=None)
+    return set(map(str, rows.values_list("pk", flat=True)))
+
+
+def _id(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:
     """Return how many sequences stand inside one another from here on; 0 for another tool."""
     if node[0] in path:
@@ -54,8 +70,12 @@ def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:
         definition = _definition_of(node)
         below = 0
         if definition is not None and len(path) <= MAX_DEPTH:
-            inner = [(s["toolToRunId"], s.get("toolVersion")) for s in definition["steps"]]
-            below = max(_depth(child, (*path, node[0]), depths) for child in inner)
+            inner = [
+                (tool, step.get("toolVersion"))
+                for step in definition["steps"]
+                if (tool := step.get("toolToRunId")) and not step.get("disabled")
+            ]
+            below = max((_depth(child, (*path, node[0]), depths) for child in inner), default=0)
         depths[node] = 0 if definition is None else 1 + below
     return depths[node]
 

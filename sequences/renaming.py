@@ -12,7 +12,7 @@ from jmespath.lexer import Lexer
 
 from sequences.mapping import EXPRESSION, ExpressionError, compile_expression
 from sequences.picking import jmespath_of
-from sequences.validation import references
+from sequences.references import expression_references
 
 _CEL = re.compile(
     r"""("(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')   # a text: stays
@@ -41,7 +41,9 @@ def renamed_in_expression(expression: str, old: str, new: str) -> str:
         tokens = list(Lexer().tokenize(expression))
     except (ExpressionError, JMESPathError):
         return expression
-    meant = sum(found == ("initial", old) for found in references(parsed))
+    meant = sum(
+        (found.root, found.name) == ("initial", old) for found in expression_references(parsed)
+    )
     places = [
         third["start"]
         for before, first, second, third in zip(

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
+from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from config.lib.errors import DomainError, NotFound
+from config.lib.types import JsonSchema
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
 from registry.models import Proposal, Tool
@@ -15,9 +16,11 @@ from registry.models.proposal import ProposalState
 from registry.models.tool import ToolKind
 from registry.pins import pinned_spec
 from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
-from sequences.definition import Definition
-from sequences.models import Run
-from sequences.validation import ToolShape
+from registry.specs import ToolSpec
+from sequences.definition import Definition, DefinitionInvalid, parse
+from sequences.flow import output_schema_of
+from sequences.models import Run, SequenceDraft
+from sequences.shapes import ToolShape
 
 
 def sequences_visible_to(user: User) -> QuerySet[Tool]:
@@ -25,12 +28,16 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
 
     Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs, and
     `draft_waits`: whether a change of theirs waits for review while others keep what they have.
+    `has_unpublished` tells of changes in the builder that were not published yet.
     """
     own = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None)
     last = own.order_by("-created_at", "pk")
     counted = own.order_by().values("tool").annotate(count=Count("pk")).values("count")
     drafts = Proposal.objects.filter(
         tool=OuterRef("pk"), tool__owner=user, state=ProposalState.OPEN
+    )
+    unpublished = SequenceDraft.objects.filter(tool=OuterRef("pk"), tool__owner=user).exclude(
+        position=F("published_position")
     )
     return (
         tools_visible_to(user)
@@ -40,6 +47,7 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
             last_run_at=Subquery(last.values("created_at")[:1]),
             last_run_status=Subquery(last.values("status")[:1]),
             draft_waits=Exists(drafts),
+            has_unpublished=Exists(unpublished),
         )
     )
 
@@ -95,11 +103,28 @@ def _shape(tool: Tool, numbers: Iterable[int], user: User) -> ToolShape:
     pinned, refused = {}, {}
     for number in numbers:
         try:
-            pinned[number] = pinned_spec(tool, number, user=user).input_schema
+            pinned[number] = pinned_spec(tool, number, user=user)
         except DomainError as error:
             refused[number] = f"{error.message} {error.hint}"
-    schema = load_spec(tool).input_schema
-    return ToolShape(name=tool.wire_name, input_schema=schema, pinned=pinned, refused=refused)
+    spec = load_spec(tool)
+    return ToolShape(
+        name=tool.wire_name,
+        input_schema=spec.input_schema,
+        pinned={number: then.input_schema for number, then in pinned.items()},
+        refused=refused,
+        output_schema=_output_schema(spec),
+        pinned_outputs={number: _output_schema(then) for number, then in pinned.items()},
+    )
+
+
+def _output_schema(spec: ToolSpec) -> JsonSchema | None:
+    """Return what is known of a tool's output; of a sequence what its definition says."""
+    if spec.kind != ToolKind.SEQUENCE:
+        return spec.output_schema
+    try:
+        return output_schema_of(parse(spec.definition))
+    except DefinitionInvalid:  # of a format that this version does not run
+        return None
 
 
 def _ids(texts: Iterable[str]) -> list[UUID]:

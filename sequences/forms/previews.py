@@ -1,6 +1,5 @@
 """What the builder tells beside a row or a text while it is typed."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,6 +9,7 @@ from sequences.checks import (
     Check,
     Known,
     check_row,
+    not_yet,
     part_problems,
     source_from_json,
 )
@@ -21,6 +21,7 @@ from sequences.forms.drafts import Row
 from sequences.forms.reach import Reach
 from sequences.forms.step_tools import StepTool
 from sequences.mapping import MappingFailed, resolve_inputs
+from sequences.references import condition_references, template_references
 
 LIST_OF_ANYTHING: JsonSchema = {"type": "object", "properties": {"items": {"type": "array"}}}
 LONGEST = 5_000
@@ -164,9 +165,11 @@ def _text_check(reach: Reach, part: _Part, known: Known, told: tuple[str, ...]) 
         return check_row("message", message, known, takes=None, told=told)
     if told:
         return Check(problems=told)
-    if note := _not_yet(part.text, known):
+    is_condition = part.field == TEXTS["when"]
+    read = condition_references(part.text) if is_condition else template_references(part.text)
+    if note := not_yet(read, known):
         return Check(note=note)
-    if part.field == TEXTS["when"]:
+    if is_condition:
         return _condition(part.text, known)
     return _display(reach, part, known, part.place)
 
@@ -192,17 +195,6 @@ def _condition(text: str, known: Known) -> Check:
     except ConditionFailed as error:
         return Check(problems=(f"{error.message} {error.hint}".strip(),))
     return Check(shown="true: the step runs" if due else "false: the step is skipped")
-
-
-def _not_yet(text: str, known: Known) -> str:
-    missing = [
-        words
-        for name, words in known.later.items()
-        if re.search(rf"\bsteps\b\s*(?:\.\s*{re.escape(name)}\b|\[)", text)
-    ]
-    if not missing:
-        return ""
-    return f"Run a test to see it: {', '.join(missing[:3])} has given nothing yet."
 
 
 def _inputs(reach: Reach, place: int, known: Known) -> JsonObject:

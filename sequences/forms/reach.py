@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from sequences.checks import Known, source_from_json
+from sequences.definition import Approval
 from sequences.forms.definitions import definition_from_draft
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, StepDraft
 from sequences.forms.step_tools import StepTool, tool_at, tools_of
@@ -20,7 +21,7 @@ from sequences.mapping import (
 )
 from sequences.reading import ANY, Missing, inlined, items_of, read
 from sequences.samples import Origin, Place, Seen, outputs_seen, sample_input
-from sequences.validation import ToolShape
+from sequences.shapes import ToolShape, answer_schema
 
 OBJECT: JsonSchema = {"type": "object", "properties": {}}
 
@@ -47,15 +48,24 @@ class Reach:
 
     @property
     def tools(self) -> dict[str, ToolShape]:
-        """Return the shapes of the tools by what the definition's steps call them."""
-        shapes = {}
+        """Return the shapes of the tools by their ids, with the versions that steps pin."""
+        shapes: dict[str, ToolShape] = {}
         for step in self.draft.steps:
-            if tool := self.tool_of(step):
-                shapes[tool.id] = ToolShape(
-                    name=tool.name,
-                    input_schema=tool.input_schema,
-                    output_schema=tool.output_schema,
+            live = self.chosen.get(step.tool.strip())
+            if live is None:
+                continue
+            shape = shapes.get(live.id) or ToolShape(
+                name=live.name, input_schema=live.input_schema, output_schema=live.output_schema
+            )
+            version, tool = step.version.strip(), self.tool_of(step)
+            if version.isdecimal() and tool is not None:
+                number = int(version)
+                shape = replace(
+                    shape,
+                    pinned={**shape.pinned, number: tool.input_schema},
+                    pinned_outputs={**shape.pinned_outputs, number: tool.output_schema},
                 )
+            shapes[live.id] = shape
         return shapes
 
     def tool_of(self, step: StepDraft) -> StepTool | None:
@@ -209,15 +219,7 @@ def _with_defaults(initial: JsonObject, schema: str) -> JsonObject:
 
 def _approval_schema(step: StepDraft) -> JsonSchema:
     form = _json(step.ask_schema)
-    return {
-        "type": "object",
-        "properties": {
-            "approved": {"type": "boolean"},
-            "by": {"type": "string"},
-            "note": {"type": "string"},
-            "values": form if isinstance(form, dict) else {"type": "object"},
-        },
-    }
+    return answer_schema(Approval(inputSchema=form if isinstance(form, dict) else None))
 
 
 def _json(text: str) -> JsonValue:

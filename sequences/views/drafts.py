@@ -122,7 +122,8 @@ def _resolved(
     """End a conflict; what is not taken stays in the history."""
     user = request.user
     if name == "keep-mine":
-        opened = drafts.draft_save(opened, posted, user=user, revision=revision)
+        label = "Kept yours"
+        opened = drafts.draft_save(opened, posted, user=user, revision=revision, label=label)
         messages.success(request, "Yours is kept. Undo leads to what the other one made.")
     else:
         opened = drafts.draft_set_aside(opened, posted, user=user, revision=revision)

@@ -13,8 +13,10 @@ from config.lib.paging import CappedPaginator
 from registry.impact.asked import impact_of_end
 from registry.impact.picture import picture_of
 from sequences import selectors, services
+from sequences.opened import unpublished_drafts
 
 SEQUENCES_A_PAGE = 24
+DRAFTS_SHOWN = 12
 
 
 @login_required
@@ -23,7 +25,13 @@ def sequence_list(request: SignedInRequest) -> HttpResponse:
     """List a person's own sequences, those of their teams and the public ones."""
     sequences = selectors.sequences_visible_to(request.user).order_by("title", "pk")
     page = CappedPaginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "sequences/sequence_list.html", {"page": page})
+    drafts = unpublished_drafts(request.user)
+    context = {
+        "page": page,
+        "drafts": drafts[:DRAFTS_SHOWN],
+        "more_drafts": max(drafts.count() - DRAFTS_SHOWN, 0),
+    }
+    return render(request, "sequences/sequence_list.html", context)
 
 
 @login_required

@@ -29,6 +29,9 @@ from registry.roles import Role, role_give
 from registry.services import tool_publish
 from registry.stopping import package_stop, tool_stop
 from registry.usage.rolling import usage_roll_up
+from sequences.drafts import draft_begin
+from sequences.forms.drafts import APPROVAL, Row, StepDraft, new_draft
+from sequences.models import SequenceDraft
 from tests import factories
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND
@@ -69,6 +72,7 @@ class Showroom:
     broken: Tool
     deprecated: Tool
     sequence: Tool
+    sequence_draft: SequenceDraft
     fresh: Tool
     proposal: Proposal
     new_proposal: Proposal
@@ -142,6 +146,7 @@ def furnish() -> Showroom:
         broken=broken,
         deprecated=deprecated,
         sequence=sequence,
+        sequence_draft=_sequence_draft(admin),
         fresh=fresh,
         proposal=proposals["@acme/shout"],
         new_proposal=proposals["@acme/money"],
@@ -426,3 +431,16 @@ def _sync() -> SyncRun:
     return SyncRun.objects.create(
         feed=feed, found=40, new=2, unchanged=38, finished_at=timezone.now()
     )
+
+
+def _sequence_draft(admin: User) -> SequenceDraft:
+    """Begin a sequence with a branch, a loop, a question and a step that is turned off."""
+    steps = [
+        StepDraft(tool="weekly", store_as="report", when="has(initial.text)"),
+        StepDraft(tool="never_called", beside="beside", each=Row(source="initialInput")),
+        StepDraft(kind=APPROVAL, ask_title="May it be sent to everybody?"),
+        StepDraft(tool="never_called", disabled=True, collapsed=True),
+    ]
+    draft = new_draft()
+    draft.name, draft.steps = "Report that a person has a look at before it is sent", steps
+    return draft_begin(admin, draft)

@@ -26,6 +26,8 @@ from registry.models.job import JobStatus
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause
 from registry.review.staging import package_announce
+from sequences.drafts import draft_begin
+from sequences.forms.drafts import new_draft
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from tests import factories
@@ -77,6 +79,9 @@ FIELDS = (
     ),
     *("toolId", "tools", "username", "value", "version", "visibility", "expression", "text"),
     *("steps-0-tool", "steps-0-version", "steps-0-timeout", "steps-0-attempts"),
+    *("revision", "base", "strict", "max_runs", "steps-0-key", "steps-0-kind", "steps-0-when"),
+    *("steps-0-each-source", "steps-0-each-value", "steps-0-parallel", "steps-0-max_items"),
+    *("steps-0-beside", "steps-0-fallback", "steps-0-factor", "steps-0-ask_schema", "besides"),
     *("steps-0-backoff", "steps-0-store_as", "steps-0-in-0-name", "steps-0-in-0-source"),
     *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
     *("reason", "required_scopes", "calls_per_minute", "cost_per_call", "timeout_seconds"),
@@ -233,6 +238,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
+        "draft_id": draft_begin(owner, new_draft()).pk,
         "feed_id": feed.pk,
         "sync_run_id": look.pk,
         "invocation_id": invocation.pk,
