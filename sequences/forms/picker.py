@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.timesince import timesince
+
 from sequences.forms.drafts import StepDraft
 from sequences.forms.reach import Reach
 from sequences.forms.schema_fields import free_name
@@ -27,6 +29,14 @@ class Section:
     hint: str = ""
     store_field: str = ""
     store_as: str = ""
+
+    @property
+    def ago(self) -> str:
+        """Return how long ago the shown values were there, in words."""
+        if self.when is None:
+            return ""
+        words = timesince(self.when)
+        return "just now" if words.startswith("0") else f"{words} ago"
 
 
 @dataclass(frozen=True, kw_only=True)
