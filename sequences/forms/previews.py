@@ -7,11 +7,9 @@ from config.lib.types import JsonObject, JsonSchema
 from registry.schema_forms import FormField
 from sequences.checks import (
     Check,
-    Known,
     check_row,
     not_yet,
     part_problems,
-    source_from_json,
 )
 from sequences.conditions import ConditionFailed, holds
 from sequences.definition import Step, Template
@@ -20,6 +18,7 @@ from sequences.forms.definitions import source_of
 from sequences.forms.drafts import Row
 from sequences.forms.reach import Reach
 from sequences.forms.step_tools import StepTool
+from sequences.known import Known, source_from_json
 from sequences.mapping import MappingFailed, resolve_inputs
 from sequences.references import condition_references, template_references
 

@@ -8,11 +8,11 @@ from typing import Any
 from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject, JsonSchema, JsonValue
-from sequences.checks import Known, source_from_json
 from sequences.definition import Approval
 from sequences.forms.definitions import definition_from_draft
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, StepDraft
 from sequences.forms.step_tools import StepTool, tool_at, tools_of
+from sequences.known import Known, source_from_json
 from sequences.mapping import (
     ExpressionError,
     MappingFailed,

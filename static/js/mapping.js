@@ -96,7 +96,8 @@ document.addEventListener("keydown", (event) => {
     arrow(event.target, event.key === "ArrowRight");
   } else if (event.key === "Enter" && event.target.id === "picker-filter") {
     event.preventDefault();
-    takes.find((item) => item.matches(".is-found") && !item.disabled)?.click();
+    const found = takes.filter((item) => item.matches(".is-found"));
+    (found.find((item) => !("all" in item.dataset)) ?? found[0])?.click();
   }
 });
 
@@ -132,4 +133,16 @@ function sift(item, words) {
   if (toggle) expand(toggle, words === "" ? top : inside || top);
   item.hidden = words !== "" && !found && !inside && !top;
   return found || inside;
+}
+
+// ---- what was saved is checked too: the same message is told once
+function sayOnce() {
+  for (const problem of document.querySelectorAll("#builder .check-problem")) {
+    const row = problem.closest(".check").id.replace(/-check$/, "");
+    const told = document.querySelectorAll(`#${CSS.escape(row)}-error p`);
+    problem.hidden = [...told].some((other) => other.textContent.trim() === problem.textContent.trim());
+  }
+}
+for (const name of ["htmx:afterSwap", "htmx:oobAfterSwap"]) {
+  document.addEventListener(name, () => queueMicrotask(sayOnce));
 }

@@ -121,7 +121,7 @@ def test_a_mismatch_is_told_at_once_and_mended_by_a_press(
 ) -> None:
     row = opened(page, sign_in, "mender")
     page.locator("#steps-1-in-0-source").select_option("previousStep")
-    page.locator("#steps-1-in-0-value").select_option("cities")
+    page.locator("select#steps-1-in-0-value").select_option("cities")
     path = page.locator("#steps-1-in-0-path")
     path.press_sequentially("places[*].name", delay=20)
     check = page.locator("#steps-1-in-0-check")
