@@ -34,6 +34,8 @@ class FormField:
     enum: tuple[JsonValue, ...]
     format: str
     multiline: bool
+    lines: bool = False
+    """A list of texts, which may be typed one a line instead of as JSON."""
 
 
 def form_fields(schema: JsonSchema) -> list[FormField]:
@@ -84,6 +86,7 @@ def _field(name: str, schema: JsonSchema, *, required: bool) -> FormField:
         default=schema.get("default"),
         enum=tuple(choices) if isinstance(choices, list) else (),
         format=str(schema.get("format", "")),
+        lines=_is_list_of_texts(schema),
         multiline=kind == "json" or (kind == "string" and _is_long(name, schema)),
     )
 
@@ -128,6 +131,21 @@ def _kind(schema: JsonSchema) -> FieldType:
             return "json"
 
 
+def _is_list_of_texts(schema: JsonSchema) -> bool:
+    items = schema.get("items")
+    return (
+        schema.get("type") == "array"
+        and isinstance(items, Mapping)
+        and items.get("type") == "string"
+        and "enum" not in schema
+    )
+
+
+def texts_from_lines(text: str) -> list[str]:
+    """Return the texts that were typed one a line."""
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
 def _is_long(name: str, schema: JsonSchema) -> bool:
     if "enum" in schema or "format" in schema:
         return False
@@ -151,7 +169,8 @@ def _value(field: FormField, text: str) -> JsonValue:
         case "boolean":
             return _boolean(text)
         case "json":
-            return _json(text)
+            lines = field.lines and not text.lstrip().startswith("[")
+            return texts_from_lines(text) if lines else _json(text)
 
 
 def _integer(text: str) -> int:

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.views import drafts, palette, runs, sequences
+from sequences.views import drafts, mapping, palette, runs, sequences
 
 app_name = "sequences"
 
@@ -11,6 +11,12 @@ urlpatterns = [
     path("sequences/drafts/<uuid:draft_id>/edit", drafts.draft_edit, name="draft_edit"),
     path("sequences/drafts/<uuid:draft_id>/discard", drafts.draft_discard, name="draft_discard"),
     path("sequences/<uuid:tool_id>/edit", drafts.sequence_edit, name="sequence_edit"),
+    path("sequences/drafts/<uuid:draft_id>/picker", mapping.picker, name="draft_picker"),
+    path("sequences/drafts/<uuid:draft_id>/check", mapping.check, name="draft_check"),
+    path("sequences/drafts/<uuid:draft_id>/checks", mapping.checks, name="draft_checks"),
+    path("sequences/<uuid:tool_id>/picker", mapping.picker, name="sequence_picker"),
+    path("sequences/<uuid:tool_id>/check", mapping.check, name="sequence_check"),
+    path("sequences/<uuid:tool_id>/checks", mapping.checks, name="sequence_checks"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
     path("runs/", runs.run_list, name="run_list"),

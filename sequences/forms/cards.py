@@ -1,9 +1,11 @@
 """One row of a mapping, as the builder's templates show it."""
 
+import re
 from dataclasses import dataclass
 
 from registry.schema_forms import FormField
 from sequences.forms.drafts import Row
+from sequences.forms.static_values import text_from_static
 
 SOURCES = (
     ("initialInput", "Initial input"),
@@ -26,6 +28,13 @@ TYPE_WORDS = {
     "json": "JSON",
 }
 
+LONGEST_DEFAULT = 60
+
+_OF_STEP = re.compile(r"steps-(\d+)-in-(\d+)$")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d$")
+_INPUT_TYPES = {"date": "date", "email": "email", "uri": "url"}
+_PLACEHOLDERS = {"date-time": "2026-01-31T12:00:00Z", "time": "12:00:00Z", "uuid": "a UUID"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RowCard:
@@ -38,6 +47,8 @@ class RowCard:
     errors: tuple[str, ...]
     outputs: tuple[str, ...]
     inputs: tuple[str, ...]
+    has_item: bool = False
+    """Whether the step is repeated for a list, so that there is an item to take."""
 
     @property
     def chosen(self) -> str:
@@ -59,10 +70,64 @@ class RowCard:
         return TYPE_WORDS[self.field.type] if self.field else ""
 
     @property
-    def choices(self) -> tuple[str, ...]:
-        """Return what a static value may be, where that is a short list."""
+    def choices(self) -> tuple[tuple[str, str], ...]:
+        """Return what a static value may be, where that is a short list, each with its words."""
         if self.field is None:
             return ()
-        if self.field.type == "boolean":
-            return ("true", "false")
-        return tuple(choice for choice in self.field.enum if isinstance(choice, str))
+        if self.field.enum:
+            texts = (text_from_static(choice, self.field) for choice in self.field.enum)
+            return tuple((text, text) for text in texts)
+        return (("true", "Yes"), ("false", "No")) if self.field.type == "boolean" else ()
+
+    @property
+    def choice_values(self) -> tuple[str, ...]:
+        """Return the values of `choices` alone."""
+        return tuple(value for value, _ in self.choices)
+
+    @property
+    def control(self) -> str:
+        """Return how a static value is typed: `lines` of a list, `json`, or `text`."""
+        if self.field is None or self.field.type != "json":
+            return "text"
+        typed_as_json = self.row.value.lstrip()[:1] in ("[", "{")
+        return "lines" if self.field.lines and not typed_as_json else "json"
+
+    @property
+    def input_type(self) -> str:
+        """Return the type of the HTML input of a static value."""
+        kind = _INPUT_TYPES.get(self.field.format, "text") if self.field else "text"
+        # What is no date would not be seen in a field that takes dates alone.
+        odd = kind == "date" and self.row.value and not _DATE.match(self.row.value)
+        return "text" if odd else kind
+
+    @property
+    def placeholder(self) -> str:
+        """Return what shows how a static value is typed."""
+        if self.field is None:
+            return "text, or JSON"
+        if self.field.default is not None:
+            return self.default
+        if self.control == "json":
+            return "JSON"
+        return _PLACEHOLDERS.get(self.field.format, "")
+
+    @property
+    def default(self) -> str:
+        """Return what the tool takes where the input is left out, as it is typed, on one line."""
+        if self.field is None or self.field.default is None:
+            return ""
+        text = " ".join(text_from_static(self.field.default, self.field).split())
+        return text if len(text) <= LONGEST_DEFAULT else f"{text[:LONGEST_DEFAULT]}…"
+
+    @property
+    def lines(self) -> int:
+        """Return how many lines high a static value's text area is."""
+        return min(max(self.row.value.count("\n") + 1, 2), 12)
+
+    @property
+    def make_input(self) -> str:
+        """Return the action that makes an input of the sequence of it; empty where none does."""
+        match = _OF_STEP.match(self.prefix)
+        fixed = self.row.source in ("", "static")
+        named = self.row.name.strip() != ""
+        return f"make-input-{match[1]}-{match[2]}" if match and fixed and named else ""

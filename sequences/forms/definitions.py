@@ -83,7 +83,7 @@ def _step(
     }
     if step.each.source:
         definition["forEach"] = {
-            "items": _source(step.each, None),
+            "items": source_of(step.each, None),
             "parallel": _number(step.parallel, 1),
             "maxItems": _number(step.max_items, 100),
         }
@@ -148,13 +148,14 @@ def _free(name: str, default: str, taken: set[str]) -> str:
 
 def _mapping(rows: list[Row], fields: Mapping[str, FormField]) -> JsonObject:
     return {
-        row.name.strip(): _source(row, fields.get(row.name.strip()))
+        row.name.strip(): source_of(row, fields.get(row.name.strip()))
         for row in rows
         if row.source and row.name.strip() and not _lacks_output(row)
     }
 
 
-def _source(row: Row, field: FormField | None) -> JsonObject:
+def source_of(row: Row, field: FormField | None) -> JsonObject:
+    """Return the source that a row means; what was typed wrongly is in it as typed."""
     match row.source:
         case "initialInput":
             return {"source": row.source, "key": row.value.strip() or None}

@@ -11,6 +11,8 @@ from typing import Any
 
 from config.lib.jsontext import clean_text
 from sequences.forms.drafts import Draft, Row, StepDraft, with_keys
+from sequences.forms.mapping_actions import rename_inputs
+from sequences.forms.schema_posts import posted_schema
 
 _ROW = re.compile(r"^(?:steps-(\d{1,3})-in|final)-(\d{1,3})-name$")
 _STEP = re.compile(r"^steps-(\d{1,3})-tool$")
@@ -46,15 +48,20 @@ def draft_from_post(data: Mapping[str, str]) -> Draft:
             part: text(f"{prefix}-{part}") for part in STEP_PARTS if f"{prefix}-{part}" in data
         }
         parts |= {flag: bool(text(f"{prefix}-{name}")) for flag, name in FLAGS.items()}
-        return StepDraft(
+        made = StepDraft(
             **parts,
             each=row(f"{prefix}-each"),
             rows=rows(f"{prefix}-in"),
         )
+        made.ask_schema = posted_schema(data, f"{prefix}-ask_schema").text
+        return made
 
     numbers = sorted(int(match[1]) for key in data if (match := _STEP.match(key)))
-    return Draft(
-        **{part: text(part) for part in DRAFT_PARTS},
+    schema = posted_schema(data, "schema")
+    draft = Draft(
+        **{**{part: text(part) for part in DRAFT_PARTS}, "schema": schema.text},
         steps=with_keys(step(f"steps-{number}") for number in numbers),
         final=rows("final"),
     )
+    rename_inputs(draft, schema.renamed)
+    return draft

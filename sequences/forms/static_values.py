@@ -1,10 +1,14 @@
 """Static values as they are typed, and as the definition has them."""
 
 import json
+from typing import TypeGuard
 
 from config.lib.types import JsonValue
 from registry.errors import InvalidArguments
-from registry.schema_forms import FormField, arguments_from_form
+from registry.schema_forms import FormField, arguments_from_form, texts_from_lines
+
+_NONE = object()
+"""Stands for what is not JSON."""
 
 
 def static_from_text(text: str, field: FormField | None) -> JsonValue:
@@ -15,6 +19,8 @@ def static_from_text(text: str, field: FormField | None) -> JsonValue:
     """
     if field is not None and field.type == "string" and not field.enum:
         return text
+    if field is not None and field.lines and text.strip() and not text.lstrip().startswith("["):
+        return list(texts_from_lines(text))
     if field is None or field.type == "json":
         return _json_or_text(text)
     schema = {"type": field.type, "enum": list(field.enum)} if field.enum else {"type": field.type}
@@ -27,14 +33,29 @@ def static_from_text(text: str, field: FormField | None) -> JsonValue:
 
 def text_from_static(value: JsonValue, field: FormField | None) -> str:
     """Return a stored value as it is typed, so that `static_from_text` gives it back."""
+    if field is not None and field.lines and _fits_lines(value):
+        return "\n".join(value)
     if not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False)
     typed = field is not None and field.type != "json"
     return value if typed or _json_or_text(value) is value else json.dumps(value)
 
 
+def _fits_lines(value: JsonValue) -> TypeGuard[list[str]]:
+    """Tell whether a list is the same after it was typed one text a line."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        return False
+    text = "\n".join(value)
+    return texts_from_lines(text) == value != [] and not text.startswith("[")
+
+
 def _json_or_text(text: str) -> JsonValue:
+    read = _json(text)
+    return text if read is _NONE else read
+
+
+def _json(text: str) -> JsonValue:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        return text
+        return _NONE

@@ -8,6 +8,8 @@ from sequences.forms.calm import is_blank_at
 from sequences.forms.cards import RowCard
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, Row, StepDraft
 from sequences.forms.saved import default_key
+from sequences.forms.reach import output_names
+from sequences.forms.schema_posts import SchemaEditor, schema_editor
 from sequences.forms.settling import inputs_of
 from sequences.forms.step_tools import StepTool, tool_at
 
@@ -86,6 +88,11 @@ class StepCard:
         return self.step.kind == APPROVAL
 
     @property
+    def ask_editor(self) -> SchemaEditor:
+        """Return the editor of the form that the person fills in."""
+        return schema_editor(self.step.ask_schema, f"{self.prefix}-ask_schema")
+
+    @property
     def name(self) -> str:
         """Return what the step is called on the page."""
         if self.step.title.strip():
@@ -147,6 +154,11 @@ class Builder:
     open_count: int = 0
 
     @property
+    def schema_editor(self) -> SchemaEditor:
+        """Return the editor of the sequence's inputs."""
+        return schema_editor(self.draft.schema, "schema")
+
+    @property
     def marks(self) -> dict[str, list[str]]:
         """Return the messages of the whole page by the id of the element that shows them."""
         marks = {f"{field}-error": messages for field, messages in self.errors.items()}
@@ -176,11 +188,10 @@ def builder_of(
     names = inputs_of(draft)
     blocks = _in_blocks(draft.steps)
     steps = []
-    outputs: tuple[str, ...] = ()
     for index, step in enumerate(draft.steps):
+        outputs = output_names(draft.steps, index)
         tool = tool_at(chosen, step.tool, step.version)
         steps.append(_step_card(draft, index, tool, outputs, names, told, in_block=blocks[index]))
-        outputs = (*outputs, step.store_as.strip()) if step.store_as.strip() else outputs
     final = tuple(
         RowCard(
             prefix=f"final-{position}",
@@ -188,7 +199,7 @@ def builder_of(
             row=row,
             field=None,
             errors=_taken(told, None, f"finalOutputMapping.{row.name.strip()}"),
-            outputs=outputs,
+            outputs=output_names(draft.steps, None),
             inputs=names,
         )
         for position, row in enumerate(draft.final)
@@ -227,6 +238,7 @@ def _step_card(
             errors=_taken(told, index + 1, key),
             outputs=outputs,
             inputs=inputs,
+            has_item=bool(step.each.source),
         )
 
     cards = [

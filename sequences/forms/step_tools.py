@@ -1,7 +1,7 @@
 """The tools that the builder offers and that its steps have chosen."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.contrib.auth.models import User
@@ -39,6 +39,8 @@ class StepTool:
     notice: str
     trouble: str = ""
     """Why a step cannot call it at present, as `that …`."""
+    input_schema: JsonSchema = field(default_factory=dict)
+    output_schema: JsonSchema | None = None
 
 
 def tools_offered(user: User, besides: UUID | None) -> list[tuple[str, str]]:
@@ -100,6 +102,8 @@ def _then(tool: StepTool, snapshot: JsonObject) -> StepTool:
         description=snapshot["description"],
         open_to_more=schema.get("additionalProperties") is not False,
         fields=_fields(schema),
+        input_schema=schema,
+        output_schema=snapshot.get("output_schema"),
     )
 
 
@@ -161,6 +165,8 @@ def _step_tool(tool: Tool, user: User, within: Collection[UUID]) -> StepTool:
         numbers=tuple(map(str, numbers_to_pin(tool, user))),
         notice=deprecation_notice(tool),
         trouble=tool_trouble(tool) or ("that cannot run now" if tool.pk in within else ""),
+        input_schema=tool.input_schema,
+        output_schema=tool.output_schema,
     )
 
 

@@ -115,6 +115,7 @@ def _context(
         "builder": builder,
         "history": history_of(opened.row),
         "address": address_of(opened),
+        "asks": address_of(opened).removesuffix("edit"),
         "changes": changes[:MOST_TOLD],
         "more_changes": max(len(changes) - MOST_TOLD, 0),
         "strict": strict,

@@ -19,8 +19,9 @@ from registry.review.drafts import saved_words
 from sequences import drafts
 from sequences.definition import DefinitionInvalid, Problem
 from sequences.drafts import DraftConflict
-from sequences.forms.actions import Acted, act
+from sequences.forms.actions import act
 from sequences.forms.drafts import Draft, new_draft
+from sequences.forms.mapping_actions import mapping_act
 from sequences.forms.posted import draft_from_post
 from sequences.forms.settling import settled
 from sequences.forms.step_tools import tools_of
@@ -104,7 +105,8 @@ def _changed(request: SignedInRequest, opened: Opened, posted: Draft) -> HttpRes
 def _acted(request: SignedInRequest, opened: Opened, action: str) -> HttpResponse:
     """Carry out a button of the page, and keep what it changed."""
     user, draft = request.user, opened.draft_copy()
-    acted = act(draft, action) if action != "refresh" else Acted()
+    chosen = tools_of(user, draft)
+    acted = mapping_act(draft, action, chosen) or act(draft, action)
     settled(draft, tools_of(user, draft))
     if acted.told:
         messages.info(request, acted.told)
