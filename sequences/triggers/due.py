@@ -35,7 +35,7 @@ def schedules_start(now: datetime) -> int:
 
 
 @transaction.atomic
-def _start(schedule_id: UUID, at: datetime, now: datetime) -> bool:
+def _start(schedule_id: UUID, at: datetime | None, now: datetime) -> bool:
     """Claim one time of a schedule and start its run, both or neither; say whether it started."""
     schedule = Schedule.objects.select_related("tool", "owner").get(pk=schedule_id)
     try:
@@ -60,7 +60,7 @@ def _start(schedule_id: UUID, at: datetime, now: datetime) -> bool:
     return True
 
 
-def _end(schedule: Schedule, error: DomainError, at: datetime) -> bool:
+def _end(schedule: Schedule, error: DomainError, at: datetime | None) -> bool:
     with changing(reason=error.message):
         Schedule.objects.filter(pk=schedule.pk, next_at=at).update(
             enabled=False, next_at=None, last_error=told(error)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch
+from django.db.models import Prefetch, QuerySet
 from django.utils import timezone
 
 from config.lib.types import JsonObject, JsonValue
@@ -95,7 +95,7 @@ def _sample(schema: JsonValue) -> JsonValue:
     return values.get(str(kind), "text")
 
 
-def _last_runs() -> Prefetch[str, "object", str]:
+def _last_runs() -> "Prefetch[str, QuerySet[Run], str]":
     runs = Run.objects.filter(parent_step=None).order_by("-created_at", "pk")
     return Prefetch("runs", queryset=runs[:RUNS_SHOWN])
 

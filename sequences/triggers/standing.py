@@ -1,6 +1,7 @@
 """May a sequence be started for somebody now?"""
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.lib.errors import DomainError, NotAllowed
@@ -66,3 +67,18 @@ def told(error: DomainError) -> JsonObject:
     shape = error.as_dict()
     kept = {key: shape[key] for key in ("code", "message", "hint")}
     return {**kept, "at": timezone.now().isoformat()}
+
+
+class SwitchedOff(DomainError):
+    """A governor switched this off."""
+
+    code = "switched_off"
+    default_hint = "Ask why before you switch it on again."
+
+
+def switch_off(rows: QuerySet[Schedule] | QuerySet[Webhook]) -> int:
+    """Switch off what governance does not want to start runs; return how many there were."""
+    values: JsonObject = {"enabled": False, "last_error": told(SwitchedOff())}
+    if rows.model is Schedule:
+        values["next_at"] = None
+    return rows.filter(enabled=True).update(**values)

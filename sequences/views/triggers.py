@@ -50,7 +50,9 @@ def triggers_page(request: SignedInRequest, tool: Tool) -> HttpResponse:
     )
 
 
-def changed(request: SignedInRequest, tool: Tool, words: str, *, failed: bool = False) -> Any:
+def changed(
+    request: SignedInRequest, tool: Tool, words: str, *, failed: bool = False
+) -> HttpResponse:
     """Answer after a button of the page: the part that changed, or the page."""
     (messages.error if failed else messages.success)(request, words)
     if wants_fragment(request):
