@@ -1,6 +1,6 @@
 """Govern runs, which can only be seen here, and what starts them, which can be switched off."""
 
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.auth.models import User
@@ -59,7 +59,10 @@ class RunAdmin(LongList, admin.ModelAdmin[Run]):
         return False
 
 
-class TriggerAdmin[Row: (Schedule, Webhook)](LongList, admin.ModelAdmin[Row]):
+Row = TypeVar("Row", Schedule, Webhook)
+
+
+class TriggerAdmin(LongList, admin.ModelAdmin[Row]):
     """What starts runs by itself: governors see all of it and switch it off, nobody's secrets."""
 
     list_filter = ("enabled",)

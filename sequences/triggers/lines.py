@@ -47,7 +47,7 @@ def schedule_lines(user: User, tool: Tool) -> list[ScheduleLine]:
             words=in_words(row.cron),
             times=times_of(row.cron, row.timezone) if row.enabled else [],
             input=_json(row.input) if row.input else "",
-            runs=list(row.runs.all()),
+            runs=row.last_runs,
         )
         for row in rows
     ]
@@ -60,7 +60,7 @@ def webhook_lines(user: User, tool: Tool) -> list[WebhookLine]:
         WebhookLine(
             webhook=row,
             mapping=_json(row.input_mapping) if row.input_mapping else "",
-            runs=list(row.runs.all()),
+            runs=row.last_runs,
         )
         for row in rows
     ]
@@ -97,7 +97,7 @@ def _sample(schema: JsonValue) -> JsonValue:
 
 def _last_runs() -> "Prefetch[str, QuerySet[Run], str]":
     runs = Run.objects.filter(parent_step=None).order_by("-created_at", "pk")
-    return Prefetch("runs", queryset=runs[:RUNS_SHOWN])
+    return Prefetch("runs", queryset=runs[:RUNS_SHOWN], to_attr="last_runs")
 
 
 def _json(value: JsonValue) -> str:
