@@ -1,15 +1,21 @@
-"""What the worker does: run sequences, and see to those that were left behind."""
+"""What the worker does: run sequences, and see to those that something died under."""
 
+import logging
+from threading import Thread
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
-from sequences.launch import resend_waiting
-from sequences.runner import execute
-from sequences.states import runs_fail_abandoned
+from sequences.reaper import requeue_lost, resend_unsent
+from sequences.running import execute
+from sequences.states import runs_hand_over
 from sequences.triggers.deliveries import deliveries_clear
 from sequences.triggers.due import schedules_start
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -19,15 +25,10 @@ def execute_run(run_id: str) -> None:
 
 
 @shared_task
-def resend_waiting_runs() -> int:
-    """Put runs in the queue again that no worker has claimed."""
-    return resend_waiting(timezone.now())
-
-
-@shared_task
-def fail_abandoned_runs() -> int:
-    """Fail the runs whose worker is gone."""
-    return runs_fail_abandoned(timezone.now())
+def recover_runs() -> tuple[int, int]:
+    """Put runs back in the queue whose worker or whose message is gone; return how many of each."""
+    now = timezone.now()
+    return requeue_lost(now), resend_unsent(now)
 
 
 @shared_task(name="sequences.start_due_schedules")
@@ -40,3 +41,21 @@ def start_due_schedules() -> int:
 def forget_deliveries() -> int:
     """Forget the names of messages that came to webhooks long ago."""
     return deliveries_clear(timezone.now())
+
+
+@worker_shutting_down.connect(weak=False)
+def _hand_over(sender: str, **_: object) -> None:
+    """Let the runs of this worker go on in another; it is told in the worker's main process.
+
+    That runs this as a signal handler, where nothing must wait for the database.
+    """
+    Thread(target=_ask_to_hand_over, args=[sender], daemon=True).start()
+
+
+def _ask_to_hand_over(node: str) -> None:
+    try:
+        runs_hand_over(node)
+    except DatabaseError as error:
+        logger.warning("The runs of %s are not given to another worker: %s", node, error)
+    finally:
+        connection.close()
