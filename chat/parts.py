@@ -216,10 +216,21 @@ class Ask(Part):
     open: bool = True
 
     @property
+    def asks_for_run(self) -> bool:
+        """Tell whether the run of a sequence asks, and not the agent."""
+        return "run_request" in self.asked
+
+    @property
     def words(self) -> str:
         """Return what was decided, as one says it to the person who did."""
         decision = (self.answer or {}).get("decision", "")
         changed = " with other arguments" if (self.answer or {}).get("changed") else ""
+        if self.asks_for_run:
+            verb = {"approve": "approved", "deny": "refused"}.get(decision)
+            if verb:
+                return f"You {verb} “{self.asked.get('title')}”{' with values' if changed else ''}"
+            if decision == "done":
+                return f"“{self.asked.get('title')}” was answered on the page of the run"
         told = {
             ("approval", "approve"): f"You approved {self.tool}{changed}",
             ("approval", "deny"): f"You denied {self.tool}",

@@ -39,6 +39,7 @@ def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
         agent_id=context.agent_id,
         scopes=None if context.scopes is None else sorted(context.scopes),
         turn_id=context.turn_id,
+        call_id=context.call_id,
         given=seal(json.dumps(dict(context.given))) if context.given else None,
         parent_step_id=context.run_step_id,
     )

@@ -47,7 +47,7 @@ def schedule_lines(user: User, tool: Tool) -> list[ScheduleLine]:
             words=in_words(row.cron),
             times=times_of(row.cron, row.timezone) if row.enabled else [],
             input=_json(row.input) if row.input else "",
-            runs=row.last_runs,
+            runs=_runs(row),
         )
         for row in rows
     ]
@@ -60,7 +60,7 @@ def webhook_lines(user: User, tool: Tool) -> list[WebhookLine]:
         WebhookLine(
             webhook=row,
             mapping=_json(row.input_mapping) if row.input_mapping else "",
-            runs=row.last_runs,
+            runs=_runs(row),
         )
         for row in rows
     ]
@@ -93,6 +93,11 @@ def _sample(schema: JsonValue) -> JsonValue:
     kind = kind[0] if isinstance(kind, list) and kind else kind
     values: JsonObject = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
     return values.get(str(kind), "text")
+
+
+def _runs(row: Schedule | Webhook) -> list[Run]:
+    found: list[Run] = vars(row)["last_runs"]
+    return found
 
 
 def _last_runs() -> "Prefetch[str, QuerySet[Run], str]":
