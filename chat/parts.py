@@ -137,6 +137,15 @@ class CallCard(Part):
         return told if isinstance(told, str) else ""
 
     @property
+    def reached(self) -> str:
+        """Return in a line how far its steps are."""
+        begun = [step for step in self.steps if step["status"] != "planned"]
+        if not begun:
+            return ""
+        words = str(begun[-1].get("message") or "")
+        return words if len(begun) == len(self.steps) else f"{len(begun)}/{len(self.steps)} {words}"
+
+    @property
     def given(self) -> str:
         """Return the arguments in one line."""
         return one_line(self.code or self.arguments)

@@ -36,6 +36,8 @@ def _entry(step: RunStep, output: JsonValue) -> JsonObject:
         "duration_ms": step.duration_ms,
         "attempts": step.attempts,
     }
+    if step.iteration is not None:
+        entry["iteration"] = step.iteration
     if step.error is None:
         entry["output"] = output
     else:

@@ -246,7 +246,9 @@ def test_a_refusal_ends_the_run_and_the_model_is_told(alice, model, worker):
 
 
 def test_two_questions_of_one_run_are_asked_one_after_the_other(alice, model, worker):
-    turn, (first,) = called(alice, model, approving(), {**approving(title="Sure?"), "key": "sure"})
+    turn, (first,) = called(
+        alice, model, approving(), {**approving(title="Sure?"), "storeOutputAs": "sure"}
+    )
     request_answer(alice, first.pk, Reply(decision="approve"))
     second = eventually(lambda: InputRequest.objects.filter(answered_at=None).first())
     assert second.asked["title"] == "Sure?"
@@ -257,7 +259,8 @@ def test_two_questions_of_one_run_are_asked_one_after_the_other(alice, model, wo
 
 def test_a_question_inside_of_a_sequence_in_a_sequence_is_asked_too(alice, model, worker):
     inner = sequence_of(alice, approving(title="Deep?"), wire_name="inner")
-    turn, (request,) = called(alice, model, step(inner))
+    mapped = {"text": {"source": "initialInput", "key": "text"}}
+    turn, (request,) = called(alice, model, step(inner, inputMapping=mapped))
     assert request.asked["title"] == "Deep?"
     request_answer(alice, request.pk, Reply(decision="approve"))
     assert finished(turn).status == TurnStatus.COMPLETED
