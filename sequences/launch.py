@@ -73,9 +73,12 @@ def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
     """
     deadline = time.monotonic() + timeout_seconds
     told: Told = {}
-    context.progress({"message": "", "run": str(run.pk), "plan": planned(run)})
+    plan = planned(run)
     while True:
         status, error = Run.objects.values_list("status", "error").get(pk=run.pk)
+        if plan:
+            context.progress({"message": "", "run": str(run.pk), "plan": plan})
+            plan = []
         _tell(run, told, context)
         if status not in (RunStatus.QUEUED, RunStatus.RUNNING):
             run.refresh_from_db()
