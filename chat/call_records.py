@@ -23,7 +23,7 @@ def answer_taken(card: CallCard, record: JsonObject) -> None:
     if found := details.get("found"):
         card.found = Found(id=f"{card.id}-found", found=found)
     if log := details.get("log"):
-        card.steps = [_step_logged(entry) for entry in log]
+        card.steps = _steps_logged(card.steps, log)
     elif called := details.get("calls"):
         card.steps = [dict(entry) for entry in called]
     elif not card.steps:
@@ -34,6 +34,12 @@ def answer_taken(card: CallCard, record: JsonObject) -> None:
 def step_noted(card: CallCard, note: JsonObject) -> None:
     """Add a progress note to a card; a later note of the same step replaces the earlier one."""
     card.run_id = note.get("run") or card.run_id
+    if "plan" in note:
+        card.steps = card.steps or [
+            {"number": step["step"], "message": step["message"], "status": "planned"}
+            for step in note["plan"]
+        ]
+        return
     message, number = note.get("message", ""), note.get("step")
     step: dict[str, Any] = {"number": number, "message": message, "status": note.get("status", "")}
     for place, earlier in enumerate(card.steps):
@@ -41,6 +47,14 @@ def step_noted(card: CallCard, note: JsonObject) -> None:
             card.steps[place] = step
             return
     card.steps.append(step)
+
+
+def _steps_logged(before: list[JsonObject], log: list[JsonObject]) -> list[JsonObject]:
+    """Return the steps of a run that is over, and those of its plan that it never came to."""
+    logged = [_step_logged(entry) for entry in log if entry.get("iteration") is None]
+    reached = {step["number"] for step in logged}
+    missed = [step for step in before if step["number"] not in reached]
+    return logged + [step for step in missed if step["status"] == "planned"]
 
 
 def _step_logged(entry: JsonObject) -> JsonObject:

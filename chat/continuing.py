@@ -20,6 +20,9 @@ from chat.models.turn import OPEN, TurnStatus
 from chat.replaying import is_paused
 from chat.resuming import CONTINUED, RESUMED, open_calls, recorded_of
 from chat.turns import turn_start
+from chat.waiting import asks_for_run
+from sequences.models import Run
+from sequences.models.run import RunStatus
 
 
 def turn_continue(turn: Turn) -> Turn:
@@ -43,7 +46,7 @@ def turn_continue(turn: Turn) -> Turn:
         if turn.status == TurnStatus.COMPLETED:
             raise TurnNotContinuable("The agent came to its answer.")
         rows = list(turn.messages.order_by("position"))
-        left = [each for each in open_calls(rows) if not is_paused(turn.pk, each[1].id)]
+        left = [each for each in open_calls(rows) if not _goes_on(turn, each[1])]
         told = [_left_open(turn, position, call) for position, call in left]
         position = _taken_up_at(turn, rows, is_whole=len(left) == len(open_calls(rows)))
         told.append(event_append(turn.pk, RESUMED, {"cause": CONTINUED, "position": position}))
@@ -60,6 +63,15 @@ def turn_continue(turn: Turn) -> Turn:
     return turn
 
 
+def _goes_on(turn: Turn, call: ToolCallReady) -> bool:
+    """Tell whether a call is made again where it was: a program that waited, or a sequence whose
+    run went on without the turn, or waits for it."""
+    if is_paused(turn.pk, call.id):
+        return True
+    runs = Run.objects.filter(turn_id=turn.pk, call_id=call.id, parent_step=None)
+    return runs.exclude(status=RunStatus.CANCELLED).filter(cancel_requested_at=None).exists()
+
+
 def _taken_up_at(turn: Turn, rows: Sequence[Message], *, is_whole: bool) -> int:
     """Return the position from which the turn goes on: that of its last message where a program
     of that message is run again from what is kept of it."""
@@ -70,8 +82,10 @@ def _taken_up_at(turn: Turn, rows: Sequence[Message], *, is_whole: bool) -> int:
 def _left_open(turn: Turn, position: int, call: ToolCallReady) -> Event:
     """Answer a call that was under way when the turn ended, or that still waited for a person."""
     asked = InputRequest.objects.filter(turn=turn, call_id=call.id).order_by("-created_at").first()
-    # a program, or an agent that was asked, had begun: what it did is not known
-    is_begun = asked is not None and (asked.inner_call or asked.kind == InputKind.AGENT)
+    # a program, an agent that was asked or a sequence had begun: what it did is not known
+    is_begun = asked is not None and (
+        asked.inner_call or asked.kind == InputKind.AGENT or asks_for_run(asked)
+    )
     waited = asked is not None and asked.answer == STOPPED and not is_begun
     answer = Answer.failed(CallNotMade() if waited else CallInterrupted(), tool=call.name)
     record = answer.for_record()

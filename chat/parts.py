@@ -137,6 +137,15 @@ class CallCard(Part):
         return told if isinstance(told, str) else ""
 
     @property
+    def reached(self) -> str:
+        """Return in a line how far its steps are."""
+        begun = [step for step in self.steps if step["status"] != "planned"]
+        if not begun:
+            return ""
+        words = str(begun[-1].get("message") or "")
+        return words if len(begun) == len(self.steps) else f"{len(begun)}/{len(self.steps)} {words}"
+
+    @property
     def given(self) -> str:
         """Return the arguments in one line."""
         return one_line(self.code or self.arguments)
@@ -216,10 +225,21 @@ class Ask(Part):
     open: bool = True
 
     @property
+    def asks_for_run(self) -> bool:
+        """Tell whether the run of a sequence asks, and not the agent."""
+        return "run_request" in self.asked
+
+    @property
     def words(self) -> str:
         """Return what was decided, as one says it to the person who did."""
         decision = (self.answer or {}).get("decision", "")
         changed = " with other arguments" if (self.answer or {}).get("changed") else ""
+        if self.asks_for_run:
+            verb = {"approve": "approved", "deny": "refused"}.get(decision)
+            if verb:
+                return f"You {verb} “{self.asked.get('title')}”{' with values' if changed else ''}"
+            if decision == "done":
+                return f"“{self.asked.get('title')}” was answered on the page of the run"
         told = {
             ("approval", "approve"): f"You approved {self.tool}{changed}",
             ("approval", "deny"): f"You denied {self.tool}",

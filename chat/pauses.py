@@ -18,12 +18,14 @@ from registry.questions import ASK_USER
 from registry.replay import PendingCall
 from registry.results import Failed, ToolResult
 from registry.specs import ToolSpec
+from sequences.asking import RunAsks
 
 _KINDS = {
     AgentWaits.code: InputKind.AGENT,
     ApprovalRequired.code: InputKind.APPROVAL,
     MissingCredential.code: InputKind.CREDENTIAL,
     QuestionAsked.code: InputKind.QUESTION,
+    RunAsks.code: InputKind.APPROVAL,
 }
 
 
@@ -66,6 +68,11 @@ def ask_of(
     kind, extra = _KINDS[error["code"]], error.get("extra") or {}
     asked: JsonObject
     match kind:
+        case InputKind.APPROVAL if error["code"] == RunAsks.code:
+            told = {"run": extra["run"], "run_request": extra["request"]}
+            asked = {"arguments": extra.get("values") or {}, "reason": extra["words"], **told}
+            asked |= {"schema": extra["schema"]} if extra.get("schema") else {}
+            title = extra["title"]
         case InputKind.APPROVAL:
             asked = {"arguments": arguments or {}, "reason": extra.get("reason") or ""}
             asked |= {"schema": dict(schema)} if schema else {}

@@ -20,11 +20,13 @@ from chat.models.turn import TurnStatus
 from chat.secrecy import Secrecy
 from chat.taking_up import answer_write
 from chat.turns import turn_start
-from chat.waiting import open_requests
+from chat.waiting import asks_for_run, open_requests
 from config.lib.errors import InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from config.lib.types import JsonObject, JsonValue
 from registry.schemas import validate_arguments
+from sequences.models import RunRequest
+from sequences.requests import request_answer as run_request_answer
 
 LONGEST_TEXT = 10_000
 """Characters of an answer to a question, or of a note."""
@@ -125,7 +127,34 @@ def _answer(request: InputRequest, reply: Reply, secrecy: Secrecy) -> JsonObject
     return {key: value for key, value in answer.items() if value not in ("", None, False)}
 
 
+def _run_answered(
+    request: InputRequest, reply: Reply, secrecy: Secrecy, *, approved: bool
+) -> JsonObject:
+    """Answer what the run of a sequence asks; it goes on by itself, and the call follows it."""
+    values = _object(reply.arguments) if approved else None
+    values = request.asked.get("arguments") if approved and values is None else values
+    if secrecy.look().value(values) != values:
+        raise InvalidInput(
+            "The answer holds a value that is kept secret in this conversation.", "Leave it out."
+        )
+    note = secrecy.look().text(_text(reply.note, "note"))
+    asked = RunRequest.objects.filter(pk=request.asked["run_request"]).first()
+    if asked is None:
+        raise NotFound("The run that asked this is gone.", "Stop the turn.")
+    run_request_answer(
+        asked,
+        user=request.turn.conversation.user,
+        approved=approved,
+        values=values or None,
+        note=note,
+    )
+    changed = approved and values != request.asked.get("arguments")
+    return {"note": note} | ({"arguments": values} if changed else {})
+
+
 def _approved(request: InputRequest, reply: Reply, secrecy: Secrecy) -> JsonObject:
+    if asks_for_run(request):
+        return _run_answered(request, reply, secrecy, approved=True)
     told: JsonObject = {"remember": reply.remember}
     arguments = _object(reply.arguments)
     if arguments is None or arguments == request.asked.get("arguments"):
@@ -144,6 +173,8 @@ def _approved(request: InputRequest, reply: Reply, secrecy: Secrecy) -> JsonObje
 
 
 def _denied(request: InputRequest, reply: Reply, secrecy: Secrecy) -> JsonObject:
+    if asks_for_run(request):
+        return _run_answered(request, reply, secrecy, approved=False)
     return {"note": secrecy.look().text(_text(reply.note, "note"))}
 
 

@@ -139,6 +139,8 @@ def _decisions(turn: Turn) -> dict[str, Decision]:
 
 def _decision(row: InputRequest, before: Decision) -> Decision:
     answer = row.answer or {}
+    if "run_request" in row.asked:
+        return before  # its run was answered; the call is made as it was
     match row.kind, answer.get("decision"):
         case InputKind.APPROVAL, "approve":
             changed = answer.get("arguments") is not None

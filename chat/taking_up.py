@@ -16,6 +16,9 @@ from chat.models.turn import OPEN, TurnStatus
 from chat.resuming import ANSWERED, RESUMED
 from chat.waiting import open_requests
 from config.lib.types import JsonObject
+from sequences.asking import is_asked
+from sequences.models import Run
+from sequences.models.run import RunStatus
 
 DONE: JsonObject = {"decision": "done"}
 """The answer of a request that waited for another agent: its turn is over, in whatever way."""
@@ -98,6 +101,41 @@ def hand_back_missed(turn_id: UUID | None = None) -> list[UUID]:
     asked = list(waits.values_list("asked__turn", flat=True))
     gone = Turn.objects.filter(pk__in=asked).exclude(status__in=OPEN)
     return [outer for ended in gone.values_list("pk", flat=True) if (outer := hand_back(ended))]
+
+
+@transaction.atomic
+def hand_back_run(request_id: UUID) -> UUID | None:
+    """Take away a question of a run that is asked no longer; return the turn that is to be run."""
+    turn_id = InputRequest.objects.values_list("turn_id", flat=True).get(pk=request_id)
+    turn = Turn.objects.select_for_update().get(pk=turn_id)
+    request = InputRequest.objects.get(pk=request_id)
+    if turn.status != TurnStatus.WAITING or request.answered_at is not None:
+        return None
+    taken = answer_write(request, DONE, None)
+    transaction.on_commit(partial(announce, turn.pk, taken.events))
+    return turn.pk if taken.goes_on else None
+
+
+def runs_hand_back(*, run_id: UUID | None = None, turn_id: UUID | None = None) -> list[UUID]:
+    """Take away the questions of runs that were answered elsewhere, expired, or whose run is over.
+
+    Of one run, of one turn, or all; returns the turns that are to be run now.
+    """
+    waits = InputRequest.objects.filter(
+        answered_at=None, asked__has_key="run_request", turn__status=TurnStatus.WAITING
+    )
+    if run_id is not None:
+        waits = waits.filter(asked__run=str(run_id))
+    if turn_id is not None:
+        waits = waits.filter(turn_id=turn_id)
+    gone = [row.pk for row in waits if not is_asked(row.asked["run_request"])]
+    return [turn for each in gone if (turn := hand_back_run(each))]
+
+
+def runs_waiting(turn_id: UUID) -> list[Run]:
+    """Return the runs that a turn called and that wait for a person."""
+    runs = Run.objects.filter(turn_id=turn_id, parent_step=None)
+    return list(runs.filter(status=RunStatus.WAITING))
 
 
 def asked_open(turn_id: UUID) -> list[Turn]:

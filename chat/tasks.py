@@ -6,7 +6,7 @@ from celery import shared_task
 
 from chat import bench_running
 from chat.endings import turns_close_stale
-from chat.taking_up import hand_back_missed
+from chat.taking_up import hand_back_missed, runs_hand_back
 from chat.turns import turn_start
 from chat.variables import expired
 
@@ -21,10 +21,11 @@ def forget_expired_values() -> int:
 def close_stale_turns() -> int:
     """Close turns whose process is gone, though nobody looks at them; return how many.
 
-    Turns that wait for another agent whose process died before it could tell them go on.
+    Turns go on that wait for another agent, or for a run, whose process died before it could tell
+    them.
     """
     closed = turns_close_stale()
-    for turn_id in hand_back_missed():
+    for turn_id in [*hand_back_missed(), *runs_hand_back()]:
         turn_start(turn_id)
     return closed
 

@@ -10,6 +10,7 @@ from uuid import UUID
 from django.conf import settings
 from django.db import transaction
 from django.db.models import Q
+from django.dispatch import receiver
 from django.utils import timezone
 from redis import Redis, RedisError
 
@@ -31,13 +32,21 @@ from chat.recording import Recorder
 from chat.resuming import Standing, standing_of
 from chat.secrecy import Secrecy
 from chat.steps import StepLog
-from chat.taking_up import asked_open, hand_back, hand_back_missed
+from chat.taking_up import (
+    asked_open,
+    hand_back,
+    hand_back_missed,
+    runs_hand_back,
+    runs_waiting,
+)
 from chat.threads import in_thread
 from chat.waiting import turn_wait
-from config.lib.errors import DomainError
+from config.lib.errors import Conflict, DomainError
 from config.lib.jsontext import storable
 from config.lib.masking import log_failure
 from config.lib.types import JsonObject
+from sequences.signals import run_moved
+from sequences.states import run_cancel
 
 logger = logging.getLogger(__name__)
 
@@ -140,9 +149,26 @@ def turn_stop(turn_id: UUID) -> None:
 
 
 def _asked_stop(turn_id: UUID) -> None:
-    """Stop what a turn that broke off had asked of other agents."""
+    """Stop what a turn that broke off had asked of other agents, and the runs that wait for it."""
     for asked in asked_open(turn_id):
         turn_stop(asked.pk)
+    for run in runs_waiting(turn_id):
+        try:
+            run_cancel(run)
+        except Conflict:
+            logger.info("Run %s ended just before its turn did", run.pk)
+
+
+def _missed(turn_id: UUID) -> list[UUID]:
+    """Return the turns that need not wait: what they wait for came before they did."""
+    return [*hand_back_missed(turn_id), *runs_hand_back(turn_id=turn_id)]
+
+
+@receiver(run_moved)
+def _run_moved(run_id: UUID, **_: object) -> None:
+    """Let the turn go on that waited for a run, whoever answered the run, and where."""
+    for turn_id in runs_hand_back(run_id=run_id):
+        turn_start(turn_id)
 
 
 async def run_turn(turn_id: UUID, sent: Sent | None = None) -> None:
@@ -161,8 +187,8 @@ async def run_turn(turn_id: UUID, sent: Sent | None = None) -> None:
             told = await in_thread(turn_wait, turn_id, ending, usage, masker)
             if told:
                 announce(turn_id, told)
-                for outer in await in_thread(hand_back_missed, turn_id):
-                    turn_start(outer)
+                for waits in await in_thread(_missed, turn_id):
+                    turn_start(waits)
                 return
             status, ending = TurnStatus.STOPPED, None
         await in_thread(turn_finish, turn_id, status, usage=usage, error=ending)

@@ -71,6 +71,11 @@ def requests_close(turn_id: UUID) -> None:
     rows.update(answer=STOPPED, answered_at=timezone.now())
 
 
+def asks_for_run(request: InputRequest) -> bool:
+    """Tell whether a request is what the run of a sequence asks, and not about a call."""
+    return "run_request" in request.asked
+
+
 def remembering(policy: Policy, conversation_id: UUID) -> Policy:
     """Return the policy that asks no more about a tool for which somebody was not to be asked.
 

@@ -125,6 +125,8 @@ CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "recover-runs": {"task": "sequences.tasks.recover_runs", "schedule": 5.0},
     "expire-requests": {"task": "sequences.tasks.expire_requests", "schedule": 30.0},
+    "start-due-schedules": {"task": "sequences.start_due_schedules", "schedule": 10.0},
+    "forget-deliveries": {"task": "sequences.forget_deliveries", "schedule": 3600.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
     "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
@@ -244,6 +246,9 @@ CODE_CALL_SECONDS = int(os.environ.get("SANDBOX_CODE_CALL_SECONDS", "20"))
 
 TOOL_CALLS_PER_MINUTE = int(os.environ.get("OUTFITTER_TOOL_CALLS_PER_MINUTE", "600"))
 """How often each caller may call a tool that has no limit of its own; 0: as often as they like."""
+
+WEBHOOK_CALLS_PER_MINUTE = int(os.environ.get("OUTFITTER_WEBHOOK_CALLS_PER_MINUTE", "60"))
+"""How many signed messages a webhook takes; 0: as many as come."""
 
 SEARCH_INDEX_DIR = embedded.var_dir() / "search"
 """Where the search index is kept for processes that start."""

@@ -54,6 +54,8 @@ _READ = (
     "agents.view_arm",
     "agents.view_armtool",
     "agents.view_modelusage",
+    "sequences.view_schedule",
+    "sequences.view_webhook",
     "auth.view_user",
     "auth.view_group",
 )
@@ -68,6 +70,8 @@ PERMISSIONS: Mapping[Role, tuple[str, ...]] = {
         "registry.add_searchweights",
         "registry.add_syncfeed",
         "registry.change_syncfeed",
+        "sequences.change_schedule",
+        "sequences.change_webhook",
     ),
     Role.AUDITOR: _READ,
     Role.OWNER: (),  # what every person may do with what is their own needs no permission

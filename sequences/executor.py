@@ -12,6 +12,7 @@ from sequences.approval import (
     require_steps_credentials,
     require_steps_permitted,
 )
+from sequences.asking import asked_by, asking_error, begun_by, doubt_error
 from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
 from sequences.models import Run, RunStep
@@ -33,14 +34,30 @@ class SequenceExecutor:
                 f"Sequences stand inside one another more than {MAX_DEPTH} deep.",
                 "Call the inner tools directly instead of through another sequence.",
             )
-        require_steps_permitted(spec, context)
-        require_steps_approved(spec, context)
-        require_steps_credentials(spec, context)
+        begun = begun_by(context)
+        if begun is None:
+            require_steps_permitted(spec, context)
+            require_steps_approved(spec, context)
+            require_steps_credentials(spec, context)
         if context.depth == 0:
-            run = wait(launch(spec, arguments, context), context, spec.timeout_seconds)
-        else:
-            run = _run_inside(spec, arguments, context)
-        return _answer(run)
+            return _followed(begun or launch(spec, arguments, context), spec, context)
+        return _answer(_run_inside(spec, arguments, context))
+
+
+def _followed(run: Run, spec: ToolSpec, context: CallContext) -> Output:
+    """Follow a run in the worker to its end; a call that is made again follows the run it began.
+
+    In a conversation a person is asked there; any other caller is told that the run waits.
+    """
+    while True:
+        run = wait(run, context, spec.timeout_seconds)
+        if run.status == RunStatus.ATTENTION:
+            raise doubt_error(run, run_details(run))
+        if run.status != RunStatus.WAITING or context.turn_id is None:
+            return _answer(run)
+        if asked := asked_by(run):
+            raise asking_error(run, asked, run_details(run))
+        run.refresh_from_db()  # it was answered just now, and is about to go on
 
 
 def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:

@@ -4,23 +4,30 @@ import json
 import logging
 import time
 
+from django.db.models import Count
+
 from config.lib.errors import Conflict
 from config.lib.jsontext import storable
 from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import CallCancelled, ToolTimeout, ToolUnavailable
-from registry.models import ToolVersion
+from registry.models import Tool, ToolVersion
 from registry.specs import ToolSpec
+from sequences.definition import parse
 from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
+from sequences.models.run_step import OPEN
 from sequences.sending import enqueue_on_commit
 from sequences.states import run_cancel
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
+
+Told = dict[int, tuple[str, int]]
+"""Number of a step → its status and how many items of its loop are over, as told last."""
 
 
 def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
@@ -39,6 +46,7 @@ def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
         agent_id=context.agent_id,
         scopes=None if context.scopes is None else sorted(context.scopes),
         turn_id=context.turn_id,
+        call_id=context.call_id,
         given=seal(json.dumps(dict(context.given))) if context.given else None,
         parent_step_id=context.run_step_id,
     )
@@ -58,14 +66,19 @@ def launch(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
 def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
     """Follow a run to its end and return it as it then is.
 
-    Each change of a step is told to `context.progress` as `{message, step, status, run}`. A caller
+    First `context.progress` is told the steps as `{run, plan: [{step, message}]}`, then each change
+    of one as `{message, step, status, run}`, in a loop with how many items are done. A caller
     that gives up, a time limit that passes and a queue that cannot be reached cancel the run:
     nobody would be told how it ended. They raise CallCancelled, ToolTimeout and ToolUnavailable.
     """
     deadline = time.monotonic() + timeout_seconds
-    told: dict[int, str] = {}
+    told: Told = {}
+    plan = planned(run)
     while True:
         status, error = Run.objects.values_list("status", "error").get(pk=run.pk)
+        if plan:
+            context.progress({"message": "", "run": str(run.pk), "plan": plan})
+            plan = []
         _tell(run, told, context)
         if status not in (RunStatus.QUEUED, RunStatus.RUNNING):
             run.refresh_from_db()
@@ -86,23 +99,44 @@ def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
         context.cancel.wait(POLL_SECONDS)
 
 
-def _tell(run: Run, told: dict[int, str], context: CallContext) -> None:
-    steps = (
-        run.steps.filter(iteration=None)
-        .order_by("number")
-        .values_list("number", "status", "message", "tool_name")
-    )
-    for number, status, message, tool in steps:
-        if told.get(number) != status:
-            told[number] = status
+def planned(run: Run) -> list[JsonObject]:
+    """Return the steps that a run is to do, as `[{step, message}]`."""
+    steps = [step for step in parse(run.plan).steps if not step.disabled]
+    ids = {step.tool for step in steps if step.tool and not step.title}
+    names = Tool.objects.filter(pk__in=ids).values_list("pk", "wire_name")
+    known = {str(tool_id): name for tool_id, name in names}
+    return [
+        {"step": step.step_number, "message": step.title or known.get(step.tool, "Approval")}
+        for step in steps
+    ]
+
+
+def _tell(run: Run, told: Told, context: CallContext) -> None:
+    of_steps = run.steps.filter(iteration=None).order_by("number", "pk")
+    rows = of_steps.values_list("number", "status", "message", "title", "tool_name")
+    done = _done(run)
+    for number, status, message, title, tool in rows:
+        stands = (status, done.get(number, 0))
+        if told.get(number) != stands:
+            told[number] = stands
             context.progress(
                 {
-                    "message": message or f"Step {number}: {tool}",
+                    "message": _words(message or title or tool or f"Step {number}", *stands),
                     "step": number,
                     "status": status,
                     "run": str(run.pk),
                 }
             )
+
+
+def _done(run: Run) -> dict[int, int]:
+    """Return how many items of each loop are over."""
+    rows = run.steps.filter(iteration__isnull=False).exclude(status__in=OPEN)
+    return dict(rows.order_by().values_list("number").annotate(Count("pk")))
+
+
+def _words(message: str, status: str, done: int) -> str:
+    return f"{message}: {done} done" if done and status in OPEN else message
 
 
 def _give_up(run: Run) -> None:

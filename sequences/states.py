@@ -6,6 +6,7 @@ up for lost all find that the row is no longer in the state they expect, and cha
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -22,6 +23,7 @@ from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.places import limit_of, one_at_a_time, places_free, send_next
 from sequences.sending import enqueue_on_commit
+from sequences.signals import run_moved
 
 LET_GO: JsonObject = {"lease": None, "lease_until": None, "hand_over": False}
 
@@ -186,6 +188,13 @@ def run_wake(run: Run) -> None:
             paused = Run.objects.filter(pk=each.pk, status__in=PAUSED)
             if paused.update(status=RunStatus.QUEUED, error=None, sent_at=None):
                 _send_root(each)
+                _tell_caller(each)
+
+
+def _tell_caller(run: Run) -> None:
+    """Tell the conversation that called a paused run that it moves again."""
+    if run.turn_id is not None and run.parent_step_id is None:
+        transaction.on_commit(partial(run_moved.send, sender=Run, run_id=run.pk))
 
 
 def run_cancel(run: Run) -> None:
@@ -203,6 +212,7 @@ def run_cancel(run: Run) -> None:
         else:
             run_end_all(run, Ending(status=RunStatus.CANCELLED, error=CANCELLED), now)
             Run.objects.filter(pk=run.pk).update(cancel_requested_at=now)
+            _tell_caller(run)
             if run.parent_step is not None:
                 run_wake(run.parent_step.run)
     run.refresh_from_db(fields=["status", "cancel_requested_at", "finished_at", "error"])

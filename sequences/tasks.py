@@ -13,6 +13,8 @@ from sequences.reaper import requeue_lost, resend_unsent
 from sequences.requests import requests_expire
 from sequences.running import execute
 from sequences.states import runs_hand_over
+from sequences.triggers.deliveries import deliveries_clear
+from sequences.triggers.due import schedules_start
 
 logger = logging.getLogger(__name__)
 
@@ -34,6 +36,16 @@ def recover_runs() -> tuple[int, int]:
 def expire_requests() -> int:
     """Fail the approval steps that nobody answered in time; return how many."""
     return requests_expire(timezone.now())
+@shared_task(name="sequences.start_due_schedules")
+def start_due_schedules() -> int:
+    """Start the runs that are due; beats that overlap share them out."""
+    return schedules_start(timezone.now())
+
+
+@shared_task(name="sequences.forget_deliveries")
+def forget_deliveries() -> int:
+    """Forget the names of messages that came to webhooks long ago."""
+    return deliveries_clear(timezone.now())
 
 
 @worker_shutting_down.connect(weak=False)

@@ -1,6 +1,15 @@
 from django.urls import path
 
-from sequences.views import drafts, mapping, palette, runs, sequences
+from sequences.views import (
+    drafts,
+    hooks,
+    mapping,
+    palette,
+    runs,
+    sequences,
+    triggers,
+    webhooks,
+)
 
 app_name = "sequences"
 
@@ -19,6 +28,52 @@ urlpatterns = [
     path("sequences/<uuid:tool_id>/checks", mapping.checks, name="sequence_checks"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
+    path("sequences/<uuid:tool_id>/triggers", triggers.trigger_list, name="trigger_list"),
+    path("sequences/triggers/times", triggers.schedule_times, name="schedule_times"),
+    path(
+        "sequences/<uuid:tool_id>/triggers/schedules/new",
+        triggers.schedule_create,
+        name="schedule_create",
+    ),
+    path(
+        "sequences/schedules/<uuid:schedule_id>/edit",
+        triggers.schedule_edit,
+        name="schedule_edit",
+    ),
+    path(
+        "sequences/schedules/<uuid:schedule_id>/switch",
+        triggers.schedule_switch,
+        name="schedule_switch",
+    ),
+    path(
+        "sequences/schedules/<uuid:schedule_id>/delete",
+        triggers.schedule_delete,
+        name="schedule_delete",
+    ),
+    path(
+        "sequences/<uuid:tool_id>/triggers/webhooks/new",
+        webhooks.webhook_create,
+        name="webhook_create",
+    ),
+    path("sequences/webhooks/<uuid:webhook_id>/", webhooks.webhook_detail, name="webhook_detail"),
+    path("sequences/webhooks/<uuid:webhook_id>/edit", webhooks.webhook_edit, name="webhook_edit"),
+    path(
+        "sequences/webhooks/<uuid:webhook_id>/switch",
+        webhooks.webhook_switch,
+        name="webhook_switch",
+    ),
+    path(
+        "sequences/webhooks/<uuid:webhook_id>/secret",
+        webhooks.webhook_rotate,
+        name="webhook_rotate",
+    ),
+    path("sequences/webhooks/<uuid:webhook_id>/test", webhooks.webhook_test, name="webhook_test"),
+    path(
+        "sequences/webhooks/<uuid:webhook_id>/delete",
+        webhooks.webhook_delete,
+        name="webhook_delete",
+    ),
+    path("hooks/<uuid:webhook_id>/", hooks.hook, name="hook"),
     path("runs/", runs.run_list, name="run_list"),
     path("runs/<uuid:run_id>/", runs.run_detail, name="run_detail"),
     path("runs/<uuid:run_id>/cancel", runs.run_cancel, name="run_cancel"),

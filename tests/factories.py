@@ -5,13 +5,17 @@ from typing import Any
 
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import Group, User
+from django.utils import timezone
 
 from agents.models import Agent, AgentTool
 from chat.models import Conversation, Turn
+from config.lib.sealing import seal
 from registry.models import Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import ToolKind, Visibility
 from registry.services import tool_publish
+from sequences.models import Schedule, Webhook
+from sequences.triggers.signatures import new_secret
 
 _numbers = count(1)
 
@@ -115,6 +119,19 @@ def make_run_code(**fields: Any) -> Tool:
 
     values = {**ROW, "package": builtin_package(), "kind": ToolKind.CODE}
     return make_tool(**{**values, "export_name": RUN_CODE, "wire_name": RUN_CODE, **fields})
+
+
+def make_schedule(owner: User, tool: Tool | None = None, **fields: Any) -> Schedule:
+    """Make a schedule of each morning, unless the fields say otherwise."""
+    values = {"cron": "0 9 * * *", "input": {"text": "1+1"}, "next_at": timezone.now(), **fields}
+    return Schedule.objects.create(tool=tool or make_sequence(owner), owner=owner, **values)
+
+
+def make_webhook(owner: User, tool: Tool | None = None, **fields: Any) -> Webhook:
+    """Make a webhook; its secret is that of a new one of its kind."""
+    signing = fields.setdefault("signing", "standard")
+    fields.setdefault("secret", seal(new_secret(signing)))
+    return Webhook.objects.create(tool=tool or make_sequence(owner), owner=owner, **fields)
 
 
 def make_sequence(owner: User, **fields: Any) -> Tool:

@@ -31,6 +31,8 @@ MODELS: Mapping[str, str] = {
     "agents.armtool": "Tool of a toolset",
     "agents.credential": "Credential",
     "agents.apitoken": "API token",
+    "sequences.schedule": "Schedule",
+    "sequences.webhook": "Webhook",
     "auth.user": "Person",
     "auth.group": "Group",
     "auth.user_groups": "Member of a group",

@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.api import schema, views
+from sequences.api import schedules, schema, views, webhooks
 
 urlpatterns = [
     path("sequences/schema/", schema.DefinitionSchemaView.as_view(), name="sequences-schema"),
@@ -8,4 +8,10 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", views.RunView.as_view(), name="run-detail"),
     path("runs/<uuid:run_id>/cancel/", views.RunCancelView.as_view()),
     path("runs/<uuid:run_id>/retry/", views.RunRetryView.as_view()),
+    path("sequences/<uuid:tool_id>/schedules/", schedules.ScheduleListView.as_view()),
+    path("schedules/<uuid:schedule_id>/", schedules.ScheduleView.as_view()),
+    path("sequences/<uuid:tool_id>/webhooks/", webhooks.WebhookListView.as_view()),
+    path("webhooks/<uuid:webhook_id>/", webhooks.WebhookView.as_view()),
+    path("webhooks/<uuid:webhook_id>/secret/", webhooks.WebhookSecretView.as_view()),
+    path("webhooks/<uuid:webhook_id>/test/", webhooks.WebhookTestView.as_view()),
 ]

@@ -3,8 +3,11 @@
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+
+from registry.models.audit_triggers import audited
 
 
 class Schedule(models.Model):
@@ -23,6 +26,12 @@ class Schedule(models.Model):
     cron = models.CharField(max_length=100, help_text="Five fields: minute hour day month weekday.")
     timezone = models.CharField(max_length=64, default="UTC", help_text="An IANA name.")
     input = models.JSONField(default=dict)
+    scopes = ArrayField(
+        models.CharField(max_length=100),
+        null=True,
+        blank=True,
+        help_text="Scopes of whoever saved it last; empty (null) means: not limited by scopes.",
+    )
     enabled = models.BooleanField(default=True)
     next_at = models.DateTimeField(null=True, blank=True)
     last_at = models.DateTimeField(null=True, blank=True)
@@ -42,6 +51,12 @@ class Schedule(models.Model):
             models.Index(fields=["next_at"], name="schedule_due", condition=Q(enabled=True)),
             models.Index(fields=["tool", "owner"], name="schedule_tool_owner"),
         ]
+        triggers = audited(
+            "schedule",
+            *("tool", "owner", "name", "cron", "timezone", "scopes", "enabled"),
+            label="coalesce(nullif(item.name, ''), item.cron)",
+            subject=("'registry.tool'", "item.tool_id"),
+        )
 
     def __str__(self) -> str:
         return f"{self.cron} ({self.timezone})"

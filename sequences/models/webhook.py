@@ -3,9 +3,12 @@
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils import timezone
 
 from config.lib.sealing import SealedField
+from registry.models.audit_triggers import audited
 
 
 class Signing(models.TextChoices):
@@ -30,7 +33,14 @@ class Webhook(models.Model):
     name = models.CharField(max_length=80, blank=True)
     signing = models.CharField(max_length=16, choices=Signing, default=Signing.STANDARD)
     secret = SealedField()
+    secret_set_at = models.DateTimeField(default=timezone.now)
     input_mapping = models.JSONField(null=True, blank=True)
+    scopes = ArrayField(
+        models.CharField(max_length=100),
+        null=True,
+        blank=True,
+        help_text="Scopes of whoever saved it last; empty (null) means: not limited by scopes.",
+    )
     enabled = models.BooleanField(default=True)
     last_at = models.DateTimeField(null=True, blank=True)
     last_error = models.JSONField(null=True, blank=True)
@@ -43,6 +53,13 @@ class Webhook(models.Model):
             )
         ]
         indexes = [models.Index(fields=["tool", "owner"], name="webhook_tool_owner")]
+        triggers = audited(
+            "webhook",
+            *("tool", "owner", "name", "signing", "secret_set_at", "input_mapping"),  # no secret
+            *("scopes", "enabled"),
+            label="coalesce(nullif(item.name, ''), item.id::text)",
+            subject=("'registry.tool'", "item.tool_id"),
+        )
 
     def __str__(self) -> str:
         return f"webhook {self.id}"

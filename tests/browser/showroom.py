@@ -32,6 +32,7 @@ from registry.usage.rolling import usage_roll_up
 from sequences.drafts import draft_begin
 from sequences.forms.drafts import APPROVAL, Row, StepDraft, new_draft
 from sequences.models import SequenceDraft
+from sequences.models import Run
 from tests import factories
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND
@@ -73,6 +74,8 @@ class Showroom:
     deprecated: Tool
     sequence: Tool
     sequence_draft: SequenceDraft
+    quiet_sequence: Tool
+    """One that nothing starts by itself."""
     fresh: Tool
     proposal: Proposal
     new_proposal: Proposal
@@ -106,6 +109,7 @@ def furnish() -> Showroom:
     sequence = factories.make_sequence(
         admin, title="Weekly report for the people of the northern branch", wire_name="weekly"
     )
+    _triggers(admin, sequence)
     agent = factories.make_agent(
         admin,
         staged,
@@ -147,6 +151,7 @@ def furnish() -> Showroom:
         deprecated=deprecated,
         sequence=sequence,
         sequence_draft=_sequence_draft(admin),
+        quiet_sequence=factories.make_sequence(admin, wire_name="by_hand"),
         fresh=fresh,
         proposal=proposals["@acme/shout"],
         new_proposal=proposals["@acme/money"],
@@ -157,6 +162,46 @@ def furnish() -> Showroom:
         conversation=conversation,
         talk=talk(admin, agent, FOUND),
     )
+
+
+def _triggers(admin: User, sequence: Tool) -> None:
+    """Schedules and webhooks of every look, with runs that they started."""
+    error = {
+        "code": "tool_stopped",
+        "message": "weekly was stopped: its maker's account was taken over.",
+        "hint": "Use another tool, or ask a governor when it will run again.",
+    }
+    morning = factories.make_schedule(
+        admin,
+        sequence,
+        name="Morning report",
+        cron="0 9 * * 1-5",
+        timezone="Europe/Berlin",
+        input={"text": "17 * 23"},
+    )
+    factories.make_schedule(admin, sequence, cron="*/15 * * * *", enabled=False, last_error=error)
+    shop = factories.make_webhook(
+        admin, sequence, name="Shop", input_mapping={"text": "body.order.total"}
+    )
+    factories.make_webhook(
+        admin, sequence, signing="github", last_error={**error, "message": "It was not signed."}
+    )
+    for status, fields in (
+        ("succeeded", {"schedule": morning, "caller": "schedule"}),
+        ("failed", {"schedule": morning, "caller": "schedule"}),
+        ("succeeded", {"webhook": shop, "caller": "webhook"}),
+    ):
+        now = timezone.now()
+        Run.objects.create(
+            tool=sequence,
+            tool_version=sequence.versions.get(),
+            user=admin,
+            input={"text": "17 * 23"},
+            status=status,
+            started_at=now,
+            finished_at=now,
+            **fields,
+        )
 
 
 def _staged(admin: User, maker: User) -> Tool:

@@ -2,22 +2,33 @@
 
 import threading
 from collections.abc import Iterator
+from datetime import timedelta
 
 import pytest
 from django.db import connection
+from django.db.models import Q
+from django.utils import timezone
 
-from chat import preparing, services
+from chat import preparing, services, tasks, turns
+from chat.continuing import turn_continue
+from chat.endings import turn_interrupt
+from chat.errors import RequestAnswered
 from chat.models import InputRequest
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.requests import Reply, request_answer
+from config.lib.errors import NotFound
 from registry.approval import Effect, Verdict
+from registry.errors import InvalidArguments
 from registry.models import Invocation
+from sequences import requests as run_requests
 from sequences import running
-from sequences.models import Run, RunStep
+from sequences.models import Run, RunRequest, RunStep
+from sequences.states import run_cancel, run_claim, run_pause
 from tests import factories
 from tests.chat.conftest import finished, waiting
 from tests.fakes.model_server import MODEL, Call
+from tests.live import eventually
 from tests.sequences.workshop import sequence_of, step
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -179,3 +190,186 @@ def test_a_sequence_whose_key_is_not_given_does_not_start(lacking, alice, model,
     assert finished(turn).status == TurnStatus.COMPLETED
     assert result_of(turn)["error"]["code"] == "missing_credential"
     assert not Run.objects.exists()
+
+
+# --- Runs that wait in the middle ---
+
+FORM = {
+    "type": "object",
+    "properties": {"budget": {"type": "integer", "title": "Budget", "default": 100}},
+    "required": ["budget"],
+}
+
+
+def approving(**fields):
+    approval = {"title": "Send it?", "message": "It says {{ initial.text }}.", **fields}
+    return {"approval": approval, "storeOutputAs": "said"}
+
+
+def called(alice, model, *steps):
+    """Have the model call a sequence that asks in the middle; return the turn and what it asks."""
+    return ask(conversation_with(alice, *steps), model, "Done.")
+
+
+def test_what_a_run_asks_is_asked_on_its_card_and_the_call_goes_on(alice, model, worker):
+    turn, (request,) = called(alice, model, counting(), approving(), calculating())
+    run = Run.objects.get()
+    assert (run.status, run.turn_id, run.call_id) == ("waiting", turn.pk, request.call_id)
+    assert (request.kind, request.asked["title"]) == ("approval", "Send it?")
+    assert request.asked["reason"] == "It says 1+1."
+    request_answer(alice, request.pk, Reply(decision="approve", note="Gladly."))
+    assert finished(turn).status == TurnStatus.COMPLETED, turn.error
+    assert result_of(turn)["status"] == "succeeded", result_of(turn)
+    assert Run.objects.get().status == "succeeded", "there is one run"
+    said = RunStep.objects.get(number=2).output
+    assert (said["approved"], said["by"], said["note"]) == (True, "alice", "Gladly.")
+
+
+def test_the_values_of_its_form_are_checked_and_taken(alice, model, worker):
+    turn, (request,) = called(alice, model, approving(inputSchema=FORM))
+    assert request.asked["arguments"] == {"budget": 100}
+    with pytest.raises(InvalidArguments, match="budget"):
+        request_answer(alice, request.pk, Reply(decision="approve", arguments={"budget": "x"}))
+    request_answer(alice, request.pk, Reply(decision="approve", arguments={"budget": 7}))
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert RunStep.objects.get().output["values"] == {"budget": 7}
+
+
+def test_a_refusal_ends_the_run_and_the_model_is_told(alice, model, worker):
+    turn, (request,) = called(alice, model, approving(), calculating())
+    request_answer(alice, request.pk, Reply(decision="deny", note="Not now."))
+    assert finished(turn).status == TurnStatus.COMPLETED
+    failed = result_of(turn)
+    assert (failed["status"], failed["error"]["code"]) == ("failed", "tool_failed")
+    assert "refused: Not now." in failed["error"]["message"]
+    assert Run.objects.get().status == "failed"
+
+
+def test_two_questions_of_one_run_are_asked_one_after_the_other(alice, model, worker):
+    turn, (first,) = called(
+        alice, model, approving(), {**approving(title="Sure?"), "storeOutputAs": "sure"}
+    )
+    request_answer(alice, first.pk, Reply(decision="approve"))
+    second = eventually(lambda: InputRequest.objects.filter(answered_at=None).first())
+    assert second.asked["title"] == "Sure?"
+    request_answer(alice, second.pk, Reply(decision="approve"))
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert Run.objects.get().status == "succeeded"
+
+
+def test_a_question_inside_of_a_sequence_in_a_sequence_is_asked_too(alice, model, worker):
+    inner = sequence_of(alice, approving(title="Deep?"), wire_name="inner")
+    mapped = {"text": {"source": "initialInput", "key": "text"}}
+    turn, (request,) = called(alice, model, step(inner, inputMapping=mapped))
+    assert request.asked["title"] == "Deep?"
+    request_answer(alice, request.pk, Reply(decision="approve"))
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert set(Run.objects.values_list("status", flat=True)) == {"succeeded"}
+
+
+def test_an_answer_on_the_page_of_the_run_lets_the_turn_go_on(alice, model, worker):
+    turn, (request,) = called(alice, model, approving())
+    run_requests.request_answer(RunRequest.objects.get(), user=alice, approved=True)
+    assert finished(turn).status == TurnStatus.COMPLETED
+    request.refresh_from_db()
+    assert request.answer == {"decision": "done"}
+    assert Run.objects.get().status == "succeeded"
+
+
+def test_an_answer_that_came_before_the_turn_waited_is_found(alice, model, worker, monkeypatch):
+    real = turns.turn_wait
+
+    def answered_first(*args):
+        run_requests.request_answer(RunRequest.objects.get(), user=alice, approved=True)
+        return real(*args)
+
+    monkeypatch.setattr(turns, "turn_wait", answered_first)
+    model.calls(Call("count_and_add", {"text": "1+1"}, "seq"))
+    model.enqueue("Done.")
+    turn = services.message_send(conversation_with(alice, approving()), content="Do it.")
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert Run.objects.get().status == "succeeded"
+
+
+def test_the_beat_finds_an_answer_that_nobody_told_of(alice, model, worker, monkeypatch):
+    monkeypatch.setattr("sequences.states.run_moved.send", lambda **_: None)
+    turn, _ = called(alice, model, approving())
+    run_requests.request_answer(RunRequest.objects.get(), user=alice, approved=True)
+    tasks.close_stale_turns()
+    assert finished(turn).status == TurnStatus.COMPLETED
+
+
+def test_a_second_answer_is_refused(alice, model, worker):
+    turn, (request,) = called(alice, model, approving())
+    request_answer(alice, request.pk, Reply(decision="approve"))
+    with pytest.raises(RequestAnswered):
+        request_answer(alice, request.pk, Reply(decision="deny"))
+    finished(turn)
+
+
+def test_a_turn_that_is_stopped_cancels_the_run_that_waits_for_it(alice, model, worker):
+    turn, _ = called(alice, model, approving())
+    turns.turn_stop(turn.pk)
+    assert finished(turn).status == TurnStatus.STOPPED
+    assert eventually(lambda: Run.objects.filter(status="cancelled").first())
+    assert RunRequest.objects.get().approved is None
+
+
+def test_a_run_that_is_cancelled_on_its_page_ends_the_call(alice, model, worker):
+    turn, _ = called(alice, model, approving())
+    run_cancel(Run.objects.get())
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert result_of(turn)["error"]["code"] == "cancelled"
+
+
+def test_an_expired_question_ends_the_call(alice, model, worker):
+    turn, _ = called(alice, model, approving(expiresAfterSeconds=60))
+    run_requests.requests_expire(timezone.now() + timedelta(minutes=2))
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert "in time" in result_of(turn)["error"]["message"]
+
+
+def test_a_step_in_doubt_ends_the_call_and_leaves_the_run(alice, model):
+    conversation = conversation_with(alice, calculating())
+    model.calls(Call("count_and_add", {"text": "1+1"}, "seq"))
+    model.enqueue("It waits.")
+    turn = services.message_send(conversation, content="Do it.")
+    run = eventually(Run.objects.first)
+    lost = run_claim(run.pk)
+    RunStep.objects.create(
+        run=lost, number=1, status="in_doubt", lease=lost.lease, started_at=timezone.now()
+    )
+    run_pause(lost, "attention")
+    assert finished(turn).status == TurnStatus.COMPLETED
+    failed = result_of(turn)
+    assert failed["error"]["code"] == "run_in_doubt"
+    assert "was not cancelled" in failed["error"]["message"]
+    assert failed["details"]["run_id"] == str(run.pk)
+    run.refresh_from_db()
+    assert run.status == "attention"
+
+
+def test_a_turn_whose_process_died_follows_the_run_that_its_call_began(alice, model):
+    """The run went on without it, and is not begun again."""
+    conversation = conversation_with(alice, calculating())
+    model.calls(Call("count_and_add", {"text": "1+1"}, "seq"))
+    turn = services.message_send(conversation, content="Do it.")
+    run = eventually(Run.objects.first)
+    turn_interrupt(turn.pk, Q())
+    running.execute(run.pk)
+    eventually(lambda: turn.pk not in turns._running)
+    model.enqueue("It is two.")
+    turn.refresh_from_db()
+    turn_continue(turn)
+    assert finished(turn).status == TurnStatus.COMPLETED
+    assert result_of(turn)["status"] == "succeeded", result_of(turn)
+    assert Run.objects.count() == 1
+
+
+def test_somebody_else_cannot_answer_what_a_run_asks(alice, bob, model, worker):
+    turn, (request,) = called(alice, model, approving())
+    with pytest.raises(NotFound):
+        request_answer(bob, request.pk, Reply(decision="approve"))
+    assert Run.objects.get().status == "waiting"
+    turns.turn_stop(turn.pk)
+    finished(turn)

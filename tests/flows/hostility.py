@@ -220,6 +220,8 @@ def belongings_of(owner: User) -> dict[str, Any]:
     )
     return {
         "owner": owner,
+        "schedule_id": factories.make_schedule(owner, sequence).pk,
+        "webhook_id": factories.make_webhook(owner, sequence).pk,
         "request_id": request.pk,
         "tool_id": sequence.pk,
         "event_id": AuditEvent.objects.latest("id").pk,

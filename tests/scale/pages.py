@@ -99,6 +99,7 @@ PAGES = (
         "/sequences/new",
         "/sequences/palette",
         "/sequences/palette?q=text",
+        f"/sequences/{SEQUENCE}/triggers",
         "/runs/",
         f"/runs/{RUN}/",
         f"/chat/{TALK}/",

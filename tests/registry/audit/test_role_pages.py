@@ -77,6 +77,8 @@ def rows(alice: User) -> Mapping[type[Model], Model]:
         agent,
         AgentTool.objects.get(agent=agent),
         experiment,
+        factories.make_schedule(alice),
+        factories.make_webhook(alice),
         Group.objects.get(name="owner"),
         alice,
     ]

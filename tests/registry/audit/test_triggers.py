@@ -44,6 +44,7 @@ from registry.models import (
 from registry.models.audit_triggers import _Audit
 from registry.services import package_allow_hosts, tool_publish
 from registry.stopping import tool_stop
+from sequences.models import Schedule, Webhook
 from tests import factories
 
 pytestmark = pytest.mark.django_db
@@ -69,6 +70,8 @@ UNGOVERNED = {
     Arm: {"id"},
     ArmTool: {"id"},
     Credential: {"id", "ciphertext", "created_at"},
+    Schedule: {"id", "input", "next_at", "last_at", "last_error", "created_at"},
+    Webhook: {"id", "secret", "last_at", "last_error", "created_at"},
     ApiToken: {"id", "digest", "last_used_at", "created_at"},
 }
 """The fields of governed models whose change is not told, each by a decision."""

@@ -1,0 +1,109 @@
+"""What the page “When it runs” shows of each schedule and webhook."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.auth.models import User
+from django.db.models import Prefetch, QuerySet
+from django.utils import timezone
+
+from config.lib.types import JsonObject, JsonValue
+from registry.models import Tool
+from sequences.models import Run, Schedule, Webhook
+from sequences.triggers.cron import CronError, in_words, next_times
+from sequences.triggers.selectors import schedules_of, webhooks_of
+
+RUNS_SHOWN = 5
+TIMES_SHOWN = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScheduleLine:
+    """A schedule in words, with its next times in its own time zone and its last runs."""
+
+    schedule: Schedule
+    words: str
+    times: list[datetime]
+    input: str
+    runs: list[Run]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WebhookLine:
+    """A webhook with its last runs."""
+
+    webhook: Webhook
+    mapping: str
+    runs: list[Run]
+
+
+def schedule_lines(user: User, tool: Tool) -> list[ScheduleLine]:
+    """Return a person's schedules of a sequence, in two queries."""
+    rows = schedules_of(user).filter(tool=tool).prefetch_related(_last_runs())
+    return [
+        ScheduleLine(
+            schedule=row,
+            words=in_words(row.cron),
+            times=times_of(row.cron, row.timezone) if row.enabled else [],
+            input=_json(row.input) if row.input else "",
+            runs=_runs(row),
+        )
+        for row in rows
+    ]
+
+
+def webhook_lines(user: User, tool: Tool) -> list[WebhookLine]:
+    """Return a person's webhooks of a sequence, in two queries."""
+    rows = webhooks_of(user).filter(tool=tool).prefetch_related(_last_runs())
+    return [
+        WebhookLine(
+            webhook=row,
+            mapping=_json(row.input_mapping) if row.input_mapping else "",
+            runs=_runs(row),
+        )
+        for row in rows
+    ]
+
+
+def times_of(cron: str, zone: str) -> list[datetime]:
+    """Return the next times of a schedule as it stands; none when it cannot be read."""
+    try:
+        return next_times(cron, zone, timezone.now(), TIMES_SHOWN)
+    except CronError:
+        return []
+
+
+def sample_of(tool: Tool) -> JsonObject:
+    """Return a message to try a webhook with: a value of the right type for each input."""
+    properties = tool.input_schema.get("properties") or {}
+    return {name: _sample(schema) for name, schema in properties.items()}
+
+
+def _sample(schema: JsonValue) -> JsonValue:
+    if not isinstance(schema, dict):
+        return "text"
+    for told in ("default", "const"):
+        if told in schema:
+            return schema[told]
+    for several in ("examples", "enum"):
+        if isinstance(schema.get(several), list) and schema[several]:
+            return schema[several][0]
+    kind = schema.get("type")
+    kind = kind[0] if isinstance(kind, list) and kind else kind
+    values: JsonObject = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
+    return values.get(str(kind), "text")
+
+
+def _runs(row: Schedule | Webhook) -> list[Run]:
+    found: list[Run] = vars(row)["last_runs"]
+    return found
+
+
+def _last_runs() -> "Prefetch[str, QuerySet[Run], str]":
+    runs = Run.objects.filter(parent_step=None).order_by("-created_at", "pk")
+    return Prefetch("runs", queryset=runs[:RUNS_SHOWN], to_attr="last_runs")
+
+
+def _json(value: JsonValue) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2)
