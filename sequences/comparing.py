@@ -77,11 +77,13 @@ def compared(a: Run, b: Run) -> Comparison:
             "These are runs of different sequences.", "Compare two runs of the same sequence."
         )
     first, second = _steps(a), _steps(b)
-    keys = [*first, *(key for key in second if key not in first)]
+    numbers = {key: step.number for key, step in {**first, **second}.items()}
     return Comparison(
         a=a,
         b=b,
-        pairs=tuple(_pair(first.get(key), second.get(key)) for key in keys),
+        pairs=tuple(
+            _pair(number, first.get(key), second.get(key)) for key, number in numbers.items()
+        ),
         input=value_differences(a.input, b.input),
         output=value_differences(a.output, b.output),
     )
@@ -92,16 +94,15 @@ def _steps(run: Run) -> dict[str, RunStep]:
     return {step.key or f"#{step.number}": step for step in steps}
 
 
-def _pair(a: RunStep | None, b: RunStep | None) -> Pair:
-    there = b or a
-    assert there is not None
-    both = a is not None and b is not None
+def _pair(number: int, a: RunStep | None, b: RunStep | None) -> Pair:
+    if a is None or b is None:
+        return Pair(number=number, a=a, b=b, input=(), output=())
     return Pair(
-        number=there.number,
+        number=number,
         a=a,
         b=b,
-        input=value_differences(a.input, b.input) if both else (),  # type: ignore[union-attr]
-        output=value_differences(a.output, b.output) if both else (),  # type: ignore[union-attr]
+        input=value_differences(a.input, b.input),
+        output=value_differences(a.output, b.output),
     )
 
 

@@ -12,18 +12,13 @@ from redis import RedisError
 
 from config.lib.paging import counted
 from config.lib.text_filters import TextFilters
-from registry.models.invocation import Caller
 from sequences.models import Run
-from sequences.models.run import PAUSED, RunStatus
+from sequences.models.run import PAUSED, STARTED_BY, RunStatus
 from sequences.selectors import runs_of
 
 TEST = "test"
 STARTED = (
-    (Caller.BROWSER.value, "A person"),
-    (Caller.CHAT.value, "A conversation"),
-    (Caller.REST.value, "The REST API"),
-    (Caller.SCHEDULE.value, "A schedule"),
-    (Caller.WEBHOOK.value, "A webhook"),
+    *((kind, STARTED_BY[kind]) for kind in ("browser", "chat", "rest", "schedule", "webhook")),
     (TEST, "A test of a draft"),
 )
 """Whoever may have started a run. Tests are listed only where they are asked for."""
