@@ -167,13 +167,10 @@ def timeline_of(run: Run) -> Timeline:
         run, axis, [number for number in numbers if "forEach" in planned.get(number, {})]
     )
     inner = _inner(run)
-    lines = [
-        (
-            planned.get(number, {}),
-            _line(number, planned.get(number, {}), steps, loops, axis, names, inner),
-        )
-        for number in numbers
-    ]
+    lines = []
+    for number in numbers:
+        plan = planned.get(number, {})
+        lines.append((plan, _line(number, plan, steps, loops, axis, names, inner)))
     return Timeline(axis=axis, blocks=_blocks(lines))
 
 
