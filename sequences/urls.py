@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.views import builder, run_compare, run_parts, runs, sequences
+from sequences.views import builder, run_answers, run_compare, run_parts, runs, sequences
 
 app_name = "sequences"
 
@@ -35,5 +35,9 @@ urlpatterns = [
         run_parts.step_output,
         name="step_output",
     ),
+    path(
+        "runs/<uuid:run_id>/steps/<uuid:step_id>/resolve", run_answers.resolve, name="step_resolve"
+    ),
+    path("runs/<uuid:run_id>/requests/<uuid:ask_id>/", run_answers.answer, name="request_answer"),
     path("runs/<uuid:run_id>/files/<uuid:file_id>", run_parts.run_artifact, name="run_artifact"),
 ]

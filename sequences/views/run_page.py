@@ -17,7 +17,7 @@ VALUE = "value-"
 """What the names of a question's fields begin with in the form that answers it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Refused:
     """An answer that was not taken: to what, what was sent, and why."""
 
@@ -46,24 +46,34 @@ class Doubt:
 
 
 def run_context(run: Run, refused: Refused | None = None) -> JsonObject:
-    """Return what the page of a run shows."""
+    """Return what the page of a run shows; an answer that was refused stands beside its form."""
     state = state_of(run.pk)
     runs = [] if run.is_finished else runs_within(run)
+    questions = [_question(request, refused) for request in requests_open(runs)]
+    doubts = [_doubt(step, refused) for step in steps_in_doubt(runs)]
     context: dict[str, Any] = {
         "run": run,
         "digest": state.digest if state else "",
         "timeline": timeline_of(run),
         "input": shown(run.input),
         "output": shown(run.output) if run.status == RunStatus.SUCCEEDED else None,
-        "questions": [_question(request, refused) for request in requests_open(runs)],
-        "doubts": [_doubt(step, refused) for step in steps_in_doubt(runs)],
+        "questions": questions,
+        "doubts": doubts,
         "artifacts": RunArtifact.objects.filter(run=run)
         .select_related("step")
         .defer("content")
         .order_by("name", "version"),
         "before": _before(run),
+        "refused": refused if refused and not _is_asked(refused, questions, doubts) else None,
     }
     return context
+
+
+def _is_asked(refused: Refused, questions: list[Question], doubts: list[Doubt]) -> bool:
+    """Tell whether the page still has the form beside which the refusal belongs."""
+    return any(question.request == refused.about for question in questions) or any(
+        doubt.step == refused.about for doubt in doubts
+    )
 
 
 def _question(request: RunRequest, refused: Refused | None) -> Question:
