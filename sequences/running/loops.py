@@ -5,11 +5,10 @@ from functools import partial
 from threading import Event
 
 from config.lib.errors import InvalidInput
-from config.lib.jsontext import shortened, size_of, storable
+from config.lib.jsontext import shortened, size_of, storable, type_of
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import CallCancelled, OutputRejected
 from registry.execution import LARGEST_OUTPUT, LARGEST_RECORD
-from registry.schemas import type_of
 from sequences.definition import ForEach, Step
 from sequences.mapping import resolve_inputs
 from sequences.models import RunStep
