@@ -28,7 +28,7 @@ def step_entries(run: Run) -> list[JsonObject]:
     return [step_entry(step, LARGEST_SHORTENED) for step in steps]
 
 
-def step_entry(step: RunStep, largest: int = LARGEST_ANSWER) -> JsonObject:
+def step_entry(step: RunStep, largest: int | None = LARGEST_ANSWER) -> JsonObject:
     """Return what one step did; an output of more than `largest` bytes is shortened."""
     entry: JsonObject = {
         "id": str(step.pk),
@@ -45,7 +45,7 @@ def step_entry(step: RunStep, largest: int = LARGEST_ANSWER) -> JsonObject:
         "attempts": step.attempts,
     }
     if step.error is None:
-        entry["output"] = shortened(step.output, largest)
+        entry["output"] = step.output if largest is None else shortened(step.output, largest)
     else:
         entry["error"] = step.error
     return entry

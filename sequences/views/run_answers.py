@@ -82,7 +82,7 @@ def _output(text: str) -> JsonValue:
         raise InvalidInput(
             "What the step gave is not JSON.", 'Put a text in quotes: "done".'
         ) from error
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def _no_number(name: str) -> None:

@@ -14,12 +14,6 @@ const fields = () => section().querySelectorAll("form :is(input:not([type=hidden
 
 document.addEventListener("htmx:beforeSwap", (event) => {
   if (!isRun(event)) return;
-  const { xhr } = event.detail;
-  if (new URL(xhr.responseURL).pathname !== location.pathname) {
-    event.detail.shouldSwap = false; // signed out: the page as a whole leads to the way in
-    location.reload();
-    return;
-  }
   open = new Map([...section().querySelectorAll("details[id]")].map((each) => [each.id, each.open]));
   typed = new Map([...fields()].map((each) => [each.id, [each.value, each.checked]]));
   const { activeElement: active } = document;
@@ -50,5 +44,6 @@ const stop = () => {
 document.addEventListener("htmx:sseError", () => {
   timer ??= setInterval(() => window.htmx.trigger("#run", "look"), POLL_MS);
 });
+document.addEventListener("htmx:responseError", stop); // signed out: the message says so once
 document.addEventListener("htmx:sseOpen", stop);
 document.addEventListener("htmx:sseClose", stop);
