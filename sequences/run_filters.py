@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_date
 from redis import RedisError
 
-from config.lib.paging import counted
+from config.lib.paging import MOST_COUNTED
 from config.lib.text_filters import TextFilters
 from sequences.models import Run
 from sequences.models.run import PAUSED, STARTED_BY, RunStatus
@@ -124,9 +124,9 @@ def _uuid(text: str) -> UUID | None:
 def waiting_of(user: User) -> Waiting:
     """Count a person's runs that wait for somebody, and keep the number for the navigation."""
     paused = Run.objects.filter(user=user, status__in=PAUSED, parent_step=None)
+    statuses = list(paused.values_list("status", flat=True)[: MOST_COUNTED + 1])
     found = Waiting(
-        waiting=counted(paused.filter(status=RunStatus.WAITING)),
-        attention=counted(paused.filter(status=RunStatus.ATTENTION)),
+        waiting=statuses.count(RunStatus.WAITING), attention=statuses.count(RunStatus.ATTENTION)
     )
     try:
         cache.set(_key(user), found.total, BADGE_SECONDS)
