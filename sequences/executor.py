@@ -50,7 +50,7 @@ def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> 
     try:
         play(taken, cancel=context.cancel, depth=context.depth)
         taken.refresh_from_db(fields=["status", "output", "error"])
-    except (InterfaceError, OperationalError):
+    except (InterfaceError, OperationalError):  # the run around it has lost the database too
         raise RunWaits(f"{spec.wire_name} was left.", stands=RunStatus.QUEUED) from None
     if taken.is_paused and context.parent_id is not None:
         run_cancel(taken)  # a program cannot be left in the middle

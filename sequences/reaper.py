@@ -15,8 +15,9 @@ from config.lib.types import JsonObject
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import OPEN
+from sequences.places import limit_of, places_free
 from sequences.sending import enqueue, enqueue_on_commit
-from sequences.states import CANCELLED, LET_GO, Ending, limit_of, places_free, run_end_all
+from sequences.states import CANCELLED, LET_GO, Ending, run_end_all
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from celery import current_task
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -20,6 +20,7 @@ from sequences.models import Run, RunStep
 from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.news import tell
+from sequences.places import limit_of, one_at_a_time, places_free, send_next
 from sequences.sending import enqueue_on_commit
 
 LEASE = timedelta(seconds=20)
@@ -63,7 +64,7 @@ def run_claim(run_id: UUID) -> Run | None:
     if most is None:
         return _taken(run)
     with transaction.atomic():
-        _one_at_a_time(run.tool_id)
+        one_at_a_time(run.tool_id)
         return _taken(run) if places_free(run.tool_id, most, before=run) else None
 
 
@@ -74,22 +75,6 @@ def run_take(run: Run) -> Run | None:
     waits for a person.
     """
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
-
-
-def run_begun_in(step_id: UUID) -> Run | None:
-    """Return the run inside of a step that its former worker began and did not tell the end of.
-
-    It is to be gone on with (`run_take`), or where it is over its end is the step's. None when the
-    step has to begin a run: it began none, or that one failed and another attempt is due.
-    """
-    inside = Run.objects.filter(parent_step=step_id).select_related(
-        "parent_step", "tool", "tool_version", "user", "agent"
-    )
-    run = inside.order_by("created_at").last()
-    if run is None or run.parent_step is None:
-        return None
-    ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
-    return None if ended_badly and run.parent_step.error else run
 
 
 def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> Run | None:
@@ -116,33 +101,6 @@ def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> R
 def node_name() -> str:
     """Return the name of the Celery worker that this code runs in; empty outside of one."""
     return (current_task.request.hostname or "") if current_task else ""
-
-
-def limit_of(run: Run) -> int | None:
-    """Return how many runs of its sequence may be at work when this one is; None for any number.
-
-    A test of a draft never waits, and a run inside of a step belongs to the run around it.
-    """
-    if run.tool_version is None or run.parent_step_id is not None:
-        return None
-    most: int | None = run.plan.get("maxConcurrentRuns")
-    return most
-
-
-def places_free(tool_id: UUID | None, most: int, *, before: Run | None = None) -> int:
-    """Return how many more runs of a sequence may begin; those queued `before` a run go first."""
-    roots = Run.objects.filter(tool=tool_id, parent_step=None, tool_version__isnull=False)
-    taken = roots.filter(status=RunStatus.RUNNING).count()
-    if before is not None:
-        older = roots.filter(status=RunStatus.QUEUED, created_at__lt=before.created_at)
-        taken += older.count()
-    return max(0, most - taken)
-
-
-def _one_at_a_time(tool_id: UUID | None) -> None:
-    """Let one claim of a limited sequence count at a time, until this transaction ends."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [str(tool_id)])
 
 
 def held(run: Run) -> QuerySet[Run]:
@@ -185,6 +143,12 @@ def run_requeue(run: Run) -> None:
         _send_root(run)
 
 
+def runs_hand_over(node: str) -> int:
+    """Ask a worker that is shutting down to give back its runs, each before its next step."""
+    mine = Run.objects.filter(worker=node, status=RunStatus.RUNNING, hand_over=False)
+    return mine.update(hand_over=True)
+
+
 def _let_go(run: Run, values: dict[str, Any]) -> None:
     if not held(run).update(**values):
         raise LeaseLost(str(run))
@@ -197,18 +161,6 @@ def _let_go(run: Run, values: dict[str, Any]) -> None:
 def _send_root(run: Run) -> None:
     if run.parent_step_id is None:
         enqueue_on_commit(run.pk)
-
-
-def send_next(run: Run) -> None:
-    """Send the run that waited longest for the place which this one leaves, if there is one."""
-    most = limit_of(run)
-    if most is None:
-        return
-    waiting = Run.objects.filter(tool=run.tool_id, status=RunStatus.QUEUED, parent_step=None)
-    free = places_free(run.tool_id, most)
-    oldest = waiting.exclude(pk=run.pk).order_by("created_at", "pk")
-    for run_id in oldest.values_list("pk", flat=True)[:free]:
-        enqueue_on_commit(run_id)
 
 
 def run_lock(run: Run) -> list[Run]:

@@ -7,6 +7,7 @@ PostgreSQL restarts a write is tried again: the result of a call that was made m
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from django.db import transaction
 
@@ -17,7 +18,7 @@ from sequences.models.run_step import StepStatus
 from sequences.news import tell
 from sequences.patience import patiently
 from sequences.row_sql import Statement, inserted, synchronous, updated
-from sequences.states import LeaseLost, run_wake
+from sequences.states import Ending, LeaseLost, run_finish, run_wake
 
 __all__ = ["Journal", "LeaseLost", "step_begin", "step_end", "step_failed"]
 
@@ -87,11 +88,20 @@ class Journal:
         """Keep how a step ended until the next begin or `flush`; see `step_end`."""
         self._waiting.append(_Write(row, ENDED, tuple(calls)))
 
+    def finish(self, ending: Ending) -> None:
+        """Write what waits and the end of the run in one commit. Raises LeaseLost."""
+        patiently(partial(self._finish, ending))
+
+    def _finish(self, ending: Ending) -> None:
+        with transaction.atomic():
+            self.flush()
+            run_finish(self._run, ending)
+
     def flush(self) -> None:
         """Write what waits. Raises LeaseLost."""
-        waiting, self._waiting = self._waiting, []
-        if waiting:
-            _write(self._run, waiting)
+        if self._waiting:
+            _write(self._run, self._waiting)
+            self._waiting = []
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,19 @@
 """What the worker does: run sequences, and see to those that something died under."""
 
+import logging
+from threading import Thread
 from uuid import UUID
 
 from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from sequences.reaper import requeue_lost, resend_unsent
 from sequences.running import execute
+from sequences.states import runs_hand_over
+
+logger = logging.getLogger(__name__)
 
 
 @shared_task
@@ -20,3 +27,21 @@ def recover_runs() -> tuple[int, int]:
     """Put runs back in the queue whose worker or whose message is gone; return how many of each."""
     now = timezone.now()
     return requeue_lost(now), resend_unsent(now)
+
+
+@worker_shutting_down.connect(weak=False)
+def _hand_over(sender: str, **_: object) -> None:
+    """Let the runs of this worker go on in another; it is told in the worker's main process.
+
+    That runs this as a signal handler, where nothing must wait for the database.
+    """
+    Thread(target=_ask_to_hand_over, args=[sender], daemon=True).start()
+
+
+def _ask_to_hand_over(node: str) -> None:
+    try:
+        runs_hand_over(node)
+    except DatabaseError as error:
+        logger.warning("The runs of %s are not given to another worker: %s", node, error)
+    finally:
+        connection.close()

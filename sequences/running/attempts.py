@@ -85,7 +85,7 @@ def call(
         journey.watch.pause(pause)
         if journey.watch.is_handing_over():
             raise RunWaits(stands=RunStatus.QUEUED)
-        row.attempts += 1
+        row.attempts, row.error = row.attempts + 1, None
         journey.journal.begin(row)
 
 

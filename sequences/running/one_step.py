@@ -91,6 +91,7 @@ def _call(journey: Journey, step: Step, row: RunStep, known: Known) -> None:
         row.input = inputs = storable(resolve_inputs(step.input_mapping, known))
         if begun_before and row.error is not None:
             row.attempts += 1  # its worker died after an attempt that had failed
+            row.error = None
         journey.journal.begin(row)
         output = call(spec, inputs, step, row, journey, calls)
         succeed(row, output, display_success(step, context=known, inputs=inputs, result=output))

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from uuid import UUID
 
@@ -18,6 +19,7 @@ from sequences.context import context_of
 from sequences.definition import parse
 from sequences.models import Run
 from sequences.models.run import RunStatus
+from sequences.patience import patiently
 from sequences.recovery import settle
 from sequences.running.journey import Journey, Rows, Stop, Why
 from sequences.running.pauses import pause
@@ -46,25 +48,31 @@ def execute(run_id: UUID) -> None:
 def play(run: Run, *, cancel: Event, depth: int) -> None:
     """Play a claimed run in this thread to its end, or until it rests, and write how it stands.
 
-    `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing that the
-    run did: that is told in its row. A worker that lost the run leaves it as it is, and so does
-    one that lost the database, which raises: when its lease is out, the run is queued again.
+    `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing: whatever
+    happens is told in the run's row. A worker that lost the run, or for long the database, leaves
+    the run as it is, and another goes on with it.
     """
-    rows: Rows = {}
+    journal, rows = Journal(run), Rows()
     try:
-        match _ending(run, rows, cancel, depth):
+        match _ending(run, journal, rows, cancel, depth):
             case Ending() as ending:
-                _finish(run, ending)
-            case Stop(why=Why.HANDED_OVER):
-                run_requeue(run)
-            case Stop():
-                pause(run, rows.values())
+                _finish(run, journal, ending)
+            case Stop() as stop:
+                journal.flush()
+                if stop.why == Why.HANDED_OVER:
+                    run_requeue(run)
+                else:
+                    pause(run, rows.values())
     except LeaseLost:
         logger.warning("Run %s went to another worker", run.pk)
         run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
+    except (InterfaceError, OperationalError) as problem:
+        logger.warning("Run %s is left to another worker: %s", run.pk, problem)
 
 
-def _ending(run: Run, rows: Rows, cancel: Event, depth: int) -> Ending | Stop | None:
+def _ending(
+    run: Run, journal: Journal, rows: Rows, cancel: Event, depth: int
+) -> Ending | Stop | None:
     """Play a run; return how it ends or why it rests. None: it was put to attention already.
 
     `rows` is filled with the rows of its steps.
@@ -77,7 +85,7 @@ def _ending(run: Run, rows: Rows, cancel: Event, depth: int) -> Ending | Stop | 
                 return None
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
-            journey = Journey(run, definition, context, watch, Journal(run), rows)
+            journey = Journey(run, definition, context, watch, journal, rows)
             return _why_ended(run, walk(journey), signal)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
@@ -88,12 +96,19 @@ def _ending(run: Run, rows: Rows, cancel: Event, depth: int) -> Ending | Stop | 
             return Ending(status=RunStatus.FAILED, error=UNEXPECTED)
 
 
-@transaction.atomic
-def _finish(run: Run, ending: Ending) -> None:
+def _finish(run: Run, journal: Journal, ending: Ending) -> None:
     """Write the end of a run, and close what else of it is open: questions, and runs inside."""
+    if ending.status == RunStatus.SUCCEEDED:
+        journal.finish(ending)
+    else:
+        journal.flush()
+        patiently(partial(_close, run, ending))
+
+
+@transaction.atomic
+def _close(run: Run, ending: Ending) -> None:
     run_finish(run, ending)
-    if ending.status != RunStatus.SUCCEEDED:
-        run_end_all(run, ending, timezone.now())
+    run_end_all(run, ending, timezone.now())
 
 
 @contextmanager

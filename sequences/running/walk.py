@@ -16,14 +16,16 @@ from sequences.states import CANCELLED, Ending
 
 
 def walk(journey: Journey) -> Ending | Stop:
-    """Do what is left of the run; return how it ends, or why it rests (handed over, or waiting)."""
+    """Do what is left of the run; return how it ends, or why it rests (handed over, or waiting).
+
+    The end of the last step may still wait in the journal.
+    """
     run, definition = journey.run, journey.definition
     known: Known = {"initial": run.input, "steps": {}}
     stop = None
     for block in blocks_of(definition, run.until_step):
         if (stop := play_block(journey, block, known)) is not None:
             break
-    journey.journal.flush()
     match stop:
         case None:
             return Ending(status=RunStatus.SUCCEEDED, output=_output(journey, known))
@@ -45,10 +47,10 @@ def _output(journey: Journey, known: Known) -> JsonValue:
     if last is not None:
         row = journey.ended(last)
         shown = row is not None and row.status not in WITHOUT_OUTPUT
-        output = row.output if row and shown else execution_log(run)
+        output = row.output if row and shown else _log(journey)
     else:
         mapped = final_output(definition, known)
-        output = execution_log(run) if mapped is None else storable(mapped)
+        output = _log(journey) if mapped is None else storable(mapped)
     if (size := size_of(output)) > LARGEST_OUTPUT:
         raise OutputRejected(
             f"The output of the run has {size:,} bytes; at most {LARGEST_OUTPUT:,} are accepted.",
@@ -56,6 +58,11 @@ def _output(journey: Journey, known: Known) -> JsonValue:
             tool=run.name,
         )
     return output
+
+
+def _log(journey: Journey) -> JsonValue:
+    journey.journal.flush()
+    return execution_log(journey.run)
 
 
 def _last(definition: Definition, run: Run) -> Step | None:

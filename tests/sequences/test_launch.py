@@ -18,7 +18,7 @@ from registry.loading import load_spec
 from registry.models import Invocation, Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
-from sequences import launch, running, tasks
+from sequences import launch, reaper, running, tasks
 from sequences.models import Run
 from tests import factories
 from tests.sequences import workshop
@@ -139,14 +139,14 @@ def test_without_a_queue_a_run_waits_and_is_sent_later(
     assert (run.status, run.error["code"]) == ("queued", "queue_unreachable")
     assert "queue cannot be reached" in run.error["message"]
     app.set_current()
-    assert launch.resend_waiting(timezone.now()) == 0, "it has only just been made"
-    assert launch.resend_waiting(timezone.now() + timedelta(minutes=1)) == 1
+    assert reaper.resend_unsent(timezone.now()) == 0, "it has only just been made"
+    assert reaper.resend_unsent(timezone.now() + timedelta(minutes=1)) == 1
     run.refresh_from_db()
     assert (run.status, run.error) == ("queued", None)
     tasks.execute_run(str(run.pk))
     run.refresh_from_db()
     assert run.status == "succeeded"
-    assert tasks.resend_waiting_runs() == 0
+    assert tasks.recover_runs() == (0, 0)
 
 
 def test_without_a_queue_a_call_fails_clearly_and_leaves_nothing_behind(

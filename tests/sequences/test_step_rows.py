@@ -94,13 +94,13 @@ def test_the_end_of_a_step_waits_for_the_begin_of_the_next(run: Run, tool: Tool)
 def test_a_failed_attempt_leaves_its_step_with_nobody(run: Run, tool: Tool) -> None:
     row = row_of(run, tool)
     step_begin(run, row)
-    row.error = {"code": "tool_crashed"}
+    row.error = {"code": "gone"}
     step_failed(run, row, [call_of(run, tool)])
     stored = run.steps.get()
     assert (stored.status, stored.lease, stored.error) == (
         "running",
         None,
-        {"code": "tool_crashed"},
+        {"code": "gone"},
     )
     row.attempts = 2
     step_begin(run, row)
