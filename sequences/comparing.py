@@ -122,8 +122,6 @@ def value_differences(before: JsonValue, after: JsonValue) -> tuple[ValueDiffere
 def _differences(
     path: str, before: JsonValue, after: JsonValue, deeper: int
 ) -> Iterator[ValueDifference]:
-    if before == after and schema_type(before) == schema_type(after):
-        return
     if deeper and isinstance(before, dict) and isinstance(after, dict):
         yield from _of_objects(path, before, after, deeper)
     elif deeper and isinstance(before, list) and isinstance(after, list):
@@ -135,7 +133,7 @@ def _differences(
                 yield ValueDifference(path=where, kind="removed", before=before[place])
             else:
                 yield from _differences(where, before[place], after[place], deeper - 1)
-    else:
+    elif before != after or schema_type(before) != schema_type(after):  # 1 is not true
         yield ValueDifference(path=path, kind="changed", before=before, after=after)
 
 

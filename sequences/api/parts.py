@@ -39,7 +39,7 @@ class RunRequestView(APIView):
     def post(self, request: SignedInApiRequest, run_id: UUID, ask_id: UUID) -> Response:
         """Approve or refuse what an approval step asks; the run goes on.
 
-        409 `conflict` when it was answered already or is no longer asked; 422
+        409 `conflict` when it was answered already or is no longer asked; 400
         `invalid_arguments` when `values` are not what its form asks for.
         """
         body = shapes.RequestAnswerSerializer(data=request.data)

@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.utils import timezone
 
 from config.lib.types import JsonObject
+from registry.models import Tool
 from sequences import running
 from sequences.models import Run, RunRequest, RunStep
 from tests.sequences import workshop
@@ -26,7 +27,7 @@ def approval(**fields: Any) -> JsonObject:
 
 def asking(user: User, **fields: Any) -> RunRequest:
     """Make a run that has asked a person and waits; `fields` are of the approval."""
-    echo = workshop.make("echo")
+    echo = workshop.make("echo", wire_name="print")
     sequence = workshop.sequence_of(
         user, workshop.step(echo), {"approval": approval(**fields)}, workshop.step(echo)
     )
@@ -37,14 +38,16 @@ def asking(user: User, **fields: Any) -> RunRequest:
 
 def doubtful(user: User) -> RunStep:
     """Make a run that needs attention: nobody knows what became of its step."""
-    tool = workshop.make("echo", output_schema={"type": "object", "required": ["id"]})
+    tool = Tool.objects.filter(wire_name="order").first() or workshop.make(
+        "echo", wire_name="order", output_schema={"type": "object", "required": ["id"]}
+    )
     run = workshop.run_of(workshop.sequence_of(user, workshop.step(tool)), user)
     now = timezone.now()
     step = RunStep.objects.create(
         run=run,
         number=1,
         tool=tool,
-        tool_name="echo",
+        tool_name="order",
         tool_version=1,
         status="in_doubt",
         input={},

@@ -63,7 +63,7 @@ def test_values_that_do_not_fit_are_shown_again_with_what_is_wrong(
     sent = {"decision": "approve", "value-copies": "many", "note": "Soon."}
     answer = client.post(answer_url(request), sent)
     text = answer.content.decode()
-    assert answer.status_code == 422
+    assert answer.status_code == 400
     assert 'value="many"' in text
     assert "must be a whole number" in text
     assert ">Soon.</textarea>" in text
