@@ -63,6 +63,15 @@ CALLS = (
 )
 """Queries of the list of calls: each filter alone, and pairs that may have few rows or none."""
 
+RUNS = (
+    *("/runs/", "/runs/waiting", "/runs/?status=failed", "/runs/?status=waiting"),
+    *("/runs/?started=rest", "/runs/?started=test", "/runs/?since=2020-01-01", "/runs/?q=1f"),
+    *("/runs/?until=2020-01-01", "/runs/?tool=scale_tool_100", f"/runs/?tool={SEQUENCE}"),
+    *("/runs/?status=attention&started=webhook", "/runs/?q=ffffffff&status=succeeded"),
+    *("/api/v1/runs/?status=failed&started=rest", "/api/v1/runs/?q=1f", "/api/v1/runs/?started=test"),
+)
+"""Lists of runs: each filter alone, and pairs that may have few rows or none."""
+
 EVENTS = (
     "",
     *(f"object={TOOL}", "actor=scale-3", "model=registry.tool", "model=registry.retentionpolicy"),
@@ -94,7 +103,7 @@ PAGES = (
     *(f"/agents/{AGENT}/search/", f"/agents/{AGENT}/search/new/", f"/agents/{AGENT}/bench/"),
     *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
     *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
-    *("/sequences/", "/sequences/new", "/runs/", f"/runs/{RUN}/", f"/chat/{TALK}/", "/chat/"),
+    *("/sequences/", "/sequences/new", *RUNS, f"/runs/{RUN}/", f"/chat/{TALK}/", "/chat/"),
     f"/chat/turns/{made('turn', 1)}/steps/",
     *USAGE,
     *(f"/invocations/?{query}" for query in CALLS if "user=" not in query),

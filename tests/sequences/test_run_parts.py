@@ -40,7 +40,7 @@ def ran(user: User, *steps: JsonObject, **fields: Any) -> Run:
 
 
 def looped(user: User, tool: Tool, count: int) -> Run:
-    step = workshop.step(tool, forEach={"items": {"source": "initial", "path": "items"}})
+    step = workshop.step(tool, forEach={"items": {"source": "initialInput", "path": "items"}})
     return ran(user, step, input={"items": list(range(count))})
 
 
@@ -95,6 +95,7 @@ def test_a_loop_folds_its_iterations_and_pages_through_many(
     client: Client, alice: User, echo: Tool
 ) -> None:
     run = looped(alice, echo, 53)
+    assert run.error is None
     text = shown(client, run)
     assert "53 iterations" in text
     assert "See all 53 iterations" in text
