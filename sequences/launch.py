@@ -87,8 +87,10 @@ def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
 
 
 def _tell(run: Run, told: dict[int, str], context: CallContext) -> None:
-    steps = run.steps.order_by("number", "pk").values_list(
-        "number", "status", "message", "tool_name"
+    steps = (
+        run.steps.filter(iteration=None)
+        .order_by("number")
+        .values_list("number", "status", "message", "tool_name")
     )
     for number, status, message, tool in steps:
         if told.get(number) != status:

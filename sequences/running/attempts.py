@@ -30,10 +30,7 @@ JITTER = 0.1
 
 def spec_for(step: Step, row: RunStep) -> ToolSpec:
     """Return the step's tool at its pinned or current version, and name it in the row."""
-    row.tool_name = step.tool[:64]
-    tool = _tool_of(step)
-    if tool is not None:
-        row.tool, row.tool_name = tool, tool.wire_name
+    tool = name_tool(step, row)
     if tool is None or tool.deleted_at:
         raise UnknownTool(
             f"The tool “{row.tool_name}” no longer exists.",
@@ -45,7 +42,16 @@ def spec_for(step: Step, row: RunStep) -> ToolSpec:
     return spec
 
 
+def name_tool(step: Step, row: RunStep) -> Tool | None:
+    """Name in the row the tool that the step calls, and return it if there is such a one."""
+    tool = _tool_of(step)
+    row.tool, row.tool_name = tool, tool.wire_name if tool else step.tool[:64]
+    return tool
+
+
 def _tool_of(step: Step) -> Tool | None:
+    if step.tool_to_run_id is None:
+        return None
     try:
         return Tool.objects.filter(pk=UUID(step.tool)).first()
     except ValueError:

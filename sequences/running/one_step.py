@@ -14,7 +14,7 @@ from sequences.models import RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.running.approvals import ask
-from sequences.running.attempts import call, spec_for
+from sequences.running.attempts import call, name_tool, spec_for
 from sequences.running.ends import fail, row_of, skip, succeed
 from sequences.running.journey import Journey, Known
 from sequences.running.loops import error_of, items_of, iterated, outputs_of, standing, told
@@ -62,17 +62,17 @@ def _is_per_item(step: Step) -> bool:
 
 def _is_due(step: Step, row: RunStep, known: Known, condition: str | None) -> bool:
     """Say whether a step that was never begun is to be done; if not, its row says why."""
-    row.tool_name = step.tool[:64]
     if step.disabled:
+        name_tool(step, row)
         skip(row, "It is disabled.")
         return False
-    if condition is None:
-        return True
     try:
-        if holds(condition, known):
+        if condition is None or holds(condition, known):
             return True
+        name_tool(step, row)
         skip(row, f"Skipped, because this does not hold: {condition}")
     except DomainError as problem:
+        name_tool(step, row)
         fail(row, step, storable(problem.as_dict()), known=known)
     return False
 
@@ -112,6 +112,7 @@ def _loop(journey: Journey, loop: ForEach, step: Step, row: RunStep, known: Know
     A fallback stands in for single iterations, not for the list of all.
     """
     try:
+        name_tool(step, row)
         items = items_of(loop, known)
         row.input = told(items)
         journey.journal.begin(row)
