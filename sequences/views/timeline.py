@@ -13,6 +13,8 @@ from config.lib.types import JsonObject
 from registry.models import Tool
 from sequences.models import Run, RunStep
 from sequences.models.run_step import OPEN, StepStatus
+from sequences.picture import flow_picture
+from sequences.picture_parts import Picture
 from sequences.views.values import Shown, input_of, output_of, with_values
 
 WIDTH = 1_000
@@ -107,6 +109,7 @@ class Line:
     """One step of a run, or (`step` is None) one that has not begun."""
 
     number: int
+    anchor: str
     title: str
     tool_name: str
     branch: str
@@ -143,6 +146,7 @@ class Timeline:
 
     axis: Axis
     blocks: list[Block]
+    picture: Picture
 
     @property
     def lines(self) -> list[Line]:
@@ -159,7 +163,8 @@ def timeline_of(run: Run) -> Timeline:
     planned: dict[int, JsonObject] = {
         item.get("stepNumber", place): item for place, item in enumerate(run.plan["steps"], 1)
     }
-    names = _names([item for number, item in planned.items() if number not in steps])
+    names = {str(row.tool_id): row.tool_name for row in steps.values() if row.tool_id}
+    names |= _names([item for number, item in planned.items() if number not in steps])
     numbers = sorted({*planned, *steps})
     if run.is_finished:  # what was never reached is not told
         numbers = [number for number in numbers if number in steps]
@@ -171,7 +176,9 @@ def timeline_of(run: Run) -> Timeline:
     for number in numbers:
         plan = planned.get(number, {})
         lines.append((plan, _line(number, plan, steps, loops, axis, names, inner)))
-    return Timeline(axis=axis, blocks=_blocks(lines))
+    marks = {number: row.status for number, row in steps.items()}
+    picture = flow_picture(run.plan, names, marks)
+    return Timeline(axis=axis, blocks=_blocks(lines), picture=picture)
 
 
 def _axis(run: Run, steps: Iterable[RunStep]) -> Axis:
@@ -193,6 +200,7 @@ def _line(
     parallel = plan.get("parallel") or {}
     return Line(
         number=number,
+        anchor=str(plan.get("key") or number),
         title=(step.title if step else "") or str(plan.get("title", "")),
         tool_name=step.tool_name if step else names.get(str(plan.get("toolToRunId", "")), ""),
         branch=str(parallel.get("branch", "")),
