@@ -125,7 +125,7 @@ def test_the_navigation_shows_the_number_without_a_query_of_its_own(
 
 
 def test_two_runs_are_compared_step_by_step(client: Client, alice: User) -> None:
-    mapping = {"n": {"source": "initialInput", "path": "n"}}
+    mapping = {"n": {"source": "initialInput", "key": "n"}}
     step = workshop.step(workshop.make("echo"), inputMapping=mapping)
     sequence = workshop.sequence_of(alice, step)
     runs = [workshop.run_of(sequence, alice, input={"n": n}) for n in ("one", "two")]

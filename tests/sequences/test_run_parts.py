@@ -40,7 +40,7 @@ def ran(user: User, *steps: JsonObject, **fields: Any) -> Run:
 
 
 def looped(user: User, tool: Tool, count: int) -> Run:
-    step = workshop.step(tool, forEach={"items": {"source": "initialInput", "path": "items"}})
+    step = workshop.step(tool, forEach={"items": {"source": "initialInput", "key": "items"}})
     return ran(user, step, input={"items": list(range(count))})
 
 
