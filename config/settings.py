@@ -333,6 +333,9 @@ CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_
 RUN_COMMITS = os.environ.get("OUTFITTER_RUN_COMMITS", "sync").strip().lower() or "sync"
 """Whether a step of a run waits until its rows are on the disk (sync), or not (async)."""
 
+RUN_LEASE_SECONDS = float(os.environ.get("OUTFITTER_RUN_LEASE_SECONDS", "20"))
+"""How long a worker has a run without giving a sign of life; it gives five in that time."""
+
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {
     "version": 1,
