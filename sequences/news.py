@@ -1,8 +1,11 @@
 """Tell those who watch a run that something of it has changed."""
 
 import logging
-import time
+import os
 from functools import cache, partial
+from queue import Empty, SimpleQueue
+from threading import Thread
+from time import sleep
 from uuid import UUID
 
 from django.conf import settings
@@ -25,33 +28,53 @@ def channel_of(run_id: UUID) -> str:
 def tell(run_id: UUID) -> None:
     """Say, once what was written is committed, that a run or one of its steps has changed.
 
-    News may be lost: who watches a run looks at its rows besides.
+    It takes no time: a thread of its own passes the news on. They may be lost; who watches a run
+    looks at its rows besides.
     """
-    transaction.on_commit(partial(_publisher().publish, channel_of(run_id)), robust=True)
+    transaction.on_commit(partial(_tell, channel_of(run_id)))
 
 
-class _Publisher:
-    """One Redis client for this process, left alone for a while where Redis does not answer."""
+def _tell(channel: str) -> None:
+    _publisher(os.getpid()).waiting.put(channel)
 
-    def __init__(self) -> None:
-        self._redis = Redis.from_url(
+
+class Publisher:
+    """Passes on what waits, each channel once however often it was told meanwhile."""
+
+    def __init__(self, redis: Redis) -> None:
+        self.waiting: SimpleQueue[str] = SimpleQueue()
+        self._redis = redis
+        Thread(target=self._run, name="run-news", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            channels = {self.waiting.get()}
+            while True:
+                try:
+                    channels.add(self.waiting.get_nowait())
+                except Empty:
+                    break
+            self._publish(channels)
+
+    def _publish(self, channels: set[str]) -> None:
+        try:
+            with self._redis.pipeline(transaction=False) as pipe:
+                for channel in channels:
+                    pipe.publish(channel, b"changed")
+                pipe.execute()
+        except RedisError as error:
+            logger.warning("Nobody hears of the change of %d runs: %s", len(channels), error)
+            sleep(REDIS_SECONDS)
+
+
+@cache
+def _publisher(pid: int) -> Publisher:
+    """Return the publisher of this process: one that was forked has no thread of its parent's."""
+    return Publisher(
+        Redis.from_url(
             settings.REDIS_URL,
             retry=Retry(NoBackoff(), 1),  # once more: an idle connection may have been closed
             socket_timeout=REDIS_SECONDS,
             socket_connect_timeout=REDIS_SECONDS,
         )
-        self._silent_until = 0.0
-
-    def publish(self, channel: str) -> None:
-        if time.monotonic() < self._silent_until:
-            return
-        try:
-            self._redis.publish(channel, b"changed")
-        except RedisError as error:
-            self._silent_until = time.monotonic() + REDIS_SECONDS
-            logger.warning("Nobody hears of the change of %s: %s", channel, error)
-
-
-@cache
-def _publisher() -> _Publisher:
-    return _Publisher()
+    )

@@ -96,7 +96,7 @@ async def test_news_arrives_long_before_the_rows_are_looked_at_again(
 async def test_a_run_is_followed_without_any_news(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(news._Publisher, "publish", lambda *_: None)
+    monkeypatch.setattr(news, "_tell", lambda channel: None)
     monkeypatch.setattr(following, "REST_SECONDS", 0.2)
     seen = await in_thread(digest, run)
     events = await collect(page_stream(run.pk, seen=seen), lambda: run_cancel(run))
@@ -159,11 +159,31 @@ def test_a_question_that_is_asked_is_another_state(alice: User) -> None:
     assert digest(request.run) != before
 
 
-def test_a_redis_that_is_away_fails_no_write(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    publisher = news._Publisher()
-    publisher._redis = Redis(port=1, socket_connect_timeout=0.2)
-    monkeypatch.setattr(news, "_publisher", lambda: publisher)
+def test_a_redis_that_is_away_fails_no_write_and_is_tried_again(
+    run: Run, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    publisher = news.Publisher(Redis(port=1, socket_connect_timeout=0.2))
+    monkeypatch.setattr(news, "REDIS_SECONDS", 0)
+    monkeypatch.setattr(news, "_publisher", lambda pid: publisher)
     running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
-    assert publisher._silent_until > time.monotonic() - 2
+    news.tell(run.pk)
+    workshop.until(publisher.waiting.empty)
+    workshop.until(lambda: "Nobody hears" in caplog.text)
+
+
+def test_news_of_many_changes_are_passed_on_together() -> None:
+    told: list[set[str]] = []
+
+    class Kept(news.Publisher):
+        def _publish(self, channels: set[str]) -> None:
+            time.sleep(0.1)
+            told.append(channels)
+
+    publisher = Kept(Redis())
+    for _ in range(100):
+        publisher.waiting.put("run:one")
+    workshop.until(lambda: publisher.waiting.empty() and told)
+    assert len(told) < 100
+    assert set().union(*told) == {"run:one"}
