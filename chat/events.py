@@ -9,11 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from uuid import UUID
 
-from django.conf import settings
 from django.db import IntegrityError, connection, transaction
-from redis import asyncio as aioredis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 
 from chat.models import TurnEvent
 from config.lib.types import JsonObject
@@ -110,13 +106,3 @@ def events_after(turn_id: UUID, number: int) -> list[Event]:
 def channel_of(turn_id: UUID) -> str:
     """Return the Redis channel that carries a turn's events."""
     return f"turn:{turn_id}"
-
-
-def connect() -> "aioredis.Redis":
-    """Open a Redis client for the running event loop; the caller closes it.
-
-    It fails at once where Redis is gone: whoever uses it can do without for a while.
-    """
-    return aioredis.from_url(
-        settings.REDIS_URL, retry=Retry(NoBackoff(), 0), socket_connect_timeout=5
-    )

@@ -4,9 +4,9 @@ import time
 from collections.abc import AsyncGenerator
 from uuid import UUID
 
-from chat.event_hub import Listener, hub
 from chat.events import TERMINAL, WAITING, Event, channel_of, events_after
 from chat.threads import in_thread
+from config.lib.event_hub import Listener, hub
 
 KEEPALIVE_SECONDS = 15
 POLL_SECONDS = 1

@@ -4,7 +4,7 @@ import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
-from django.http import HttpRequest, StreamingHttpResponse
+from django.http import HttpRequest
 from django.utils import timezone
 
 from chat.endings import STALE_AFTER, turns_close_stale
@@ -13,10 +13,9 @@ from chat.folding import TurnView, view_for
 from chat.following import follow
 from chat.models import Turn
 from chat.rendering import changes_html, ended_html, status_html
-from chat.threads import give_up_request_thread, in_thread
+from chat.threads import in_thread
+from config.lib.event_streams import KEEPALIVE, sse
 from config.lib.numbers import whole_number
-
-KEEPALIVE = ": alive\n\n"
 
 ASKING = frozenset({"input.required", "input.answered", "turn.waiting", "turn.resumed"})
 """Events after which a turn waits for the person, or no longer does."""
@@ -66,12 +65,6 @@ async def wait_for_end(turn: Turn, *, after: int = 0, until_waiting: bool = Fals
             pass
 
 
-def sse(data: str, name: str, number: int) -> str:
-    """Return one event in the wire format of the HTML standard (section 9.2)."""
-    lines = "".join(f"data: {line}\n" for line in data.splitlines())
-    return f"id: {number}\nevent: {name}\n{lines}\n"
-
-
 async def _followed(
     turn: Turn, after: int, *, until_waiting: bool = False
 ) -> AsyncGenerator[Event | None]:
@@ -92,24 +85,6 @@ def _view_until(turn: Turn, number: int) -> TurnView:
         if event.number <= number:
             view.apply(event)
     return view
-
-
-def event_stream(events: AsyncGenerator[str]) -> StreamingHttpResponse:
-    """Return the response that carries a stream past every cache and buffer.
-
-    While it lasts it holds neither a thread nor a database connection.
-    """
-    headers = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
-    return StreamingHttpResponse(
-        _unencumbered(events), content_type="text/event-stream", headers=headers
-    )
-
-
-async def _unencumbered(events: AsyncGenerator[str]) -> AsyncGenerator[str]:
-    await give_up_request_thread()
-    async with aclosing(events):
-        async for each in events:
-            yield each
 
 
 def last_seen(request: HttpRequest) -> int:

@@ -19,7 +19,6 @@ from chat.asking import Asking
 from chat.deciding import DecidedTools
 from chat.endings import turn_close, turn_interrupt
 from chat.errors import TurnBroken
-from chat.event_hub import hub
 from chat.event_log import EventLog
 from chat.event_writer import announce
 from chat.events import Event
@@ -42,6 +41,7 @@ from chat.taking_up import (
 from chat.threads import in_thread
 from chat.waiting import turn_wait
 from config.lib.errors import Conflict, DomainError
+from config.lib.event_hub import hub
 from config.lib.jsontext import storable
 from config.lib.masking import log_failure
 from config.lib.types import JsonObject

@@ -4,7 +4,7 @@ from typing import Any, TypeVar
 
 from django.contrib import admin
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 from django.http import HttpRequest
 
 from config.lib.admin_lists import LongList, is_uuid, named
@@ -17,11 +17,11 @@ from sequences.triggers.standing import switch_off
 class RunStepInline(admin.TabularInline[RunStep, Run]):
     model = RunStep
     fields = (
-        *("number", "tool_name", "tool_version", "status", "message"),
+        *("number", "iteration", "title", "tool_name", "tool_version", "status", "message"),
         *("input", "output", "error", "attempts", "started_at", "duration_ms"),
     )
     readonly_fields = fields
-    ordering = ("number", "pk")
+    ordering = (F("number"), F("iteration").asc(nulls_first=True), "pk")
     extra = 0
     can_delete = False
 

@@ -19,7 +19,7 @@ from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, 
 from registry.specs import ToolSpec
 from sequences.definition import Definition, DefinitionInvalid, parse
 from sequences.flow import output_schema_of
-from sequences.models import Run, SequenceDraft
+from sequences.models import Run, RunArtifact, RunRequest, RunStep, SequenceDraft
 from sequences.shapes import ToolShape
 
 
@@ -79,6 +79,30 @@ def run_of(user: User, run_id: UUID) -> Run:
     if run is None:
         raise NotFound("There is no such run among yours.", "See your runs.")
     return run
+
+
+def step_of(run: Run, step_id: UUID) -> RunStep:
+    """Return one step of a run, or one iteration of a loop, or raise NotFound."""
+    step = run.steps.select_related("tool").filter(pk=step_id).first()
+    if step is None:
+        raise NotFound("This run has no such step.", "See the steps of the run.")
+    return step
+
+
+def artifact_of(run: Run, artifact_id: UUID) -> RunArtifact:
+    """Return one file that a step of a run made, or raise NotFound."""
+    artifact = run.artifacts.filter(pk=artifact_id).first()
+    if artifact is None:
+        raise NotFound("This run has no such file.", "See the files of the run.")
+    return artifact
+
+
+def request_of(run: Run, request_id: UUID) -> RunRequest:
+    """Return one question of a run, or raise NotFound."""
+    request = run.requests.select_related("step").filter(pk=request_id).first()
+    if request is None:
+        raise NotFound("This run has asked no such question.", "See the page of the run.")
+    return request
 
 
 def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:

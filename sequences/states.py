@@ -21,6 +21,7 @@ from config.lib.types import JsonObject, JsonValue
 from sequences.models import Run, RunStep
 from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
+from sequences.news import tell
 from sequences.places import limit_of, one_at_a_time, places_free, send_next
 from sequences.sending import enqueue_on_commit
 from sequences.signals import run_moved
@@ -96,6 +97,7 @@ def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> R
     claimed = Run.objects.filter(pk=run.pk, status__in=statuses, claims=run.claims)
     if not claimed.update(**values):
         return None
+    tell(run.pk)
     for name, value in values.items():
         setattr(run, name, value)
     return run
@@ -155,6 +157,7 @@ def runs_hand_over(node: str) -> int:
 def _let_go(run: Run, values: dict[str, Any]) -> None:
     if not held(run).update(**values):
         raise LeaseLost(str(run))
+    tell(run.pk)
     for name, value in values.items():
         setattr(run, name, value)
     send_next(run)
@@ -187,6 +190,7 @@ def run_wake(run: Run) -> None:
         for each in run_lock(run):
             paused = Run.objects.filter(pk=each.pk, status__in=PAUSED)
             if paused.update(status=RunStatus.QUEUED, error=None, sent_at=None):
+                tell(each.pk)
                 _send_root(each)
                 _tell_caller(each)
 
@@ -209,6 +213,7 @@ def run_cancel(run: Run) -> None:
             raise Conflict("This run is over already.", "There is nothing left to cancel.")
         if status == RunStatus.RUNNING:
             Run.objects.filter(pk=run.pk).update(cancel_requested_at=now)
+            tell(run.pk)
         else:
             run_end_all(run, Ending(status=RunStatus.CANCELLED, error=CANCELLED), now)
             Run.objects.filter(pk=run.pk).update(cancel_requested_at=now)
@@ -232,3 +237,4 @@ def run_end_all(run: Run, ending: Ending, now: datetime) -> None:
     Run.objects.filter(pk=run.pk).exclude(status__in=FINISHED).update(
         status=ending.status, error=ending.error, finished_at=now, given=None, **LET_GO
     )
+    tell(run.pk)

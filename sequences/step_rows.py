@@ -16,6 +16,7 @@ from registry.models import Invocation
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
+from sequences.news import tell
 from sequences.row_sql import Statement, inserted, synchronous, updated
 from sequences.states import Ending, LeaseLost, run_finish, run_wake
 
@@ -129,6 +130,7 @@ def _write(run: Run, writes: list[_Write]) -> None:
     if not patiently(lambda: statement.run("SELECT count(*) FROM held")):
         patiently(lambda: _deliver_late(run, writes))
         raise LeaseLost(str(run))
+    tell(run.pk)
     for write in writes:
         write.row._state.adding = False
         for call in write.calls:

@@ -16,14 +16,15 @@ from rest_framework.views import APIView
 
 from chat import selectors, services
 from chat.api import serializers as shapes
-from chat.api.renderers import EventStreamRenderer
 from chat.artifacts import artifacts_of
 from chat.downloads import attachment
 from chat.models import Turn
 from chat.queueing import place_of
-from chat.streams import event_stream, json_stream, last_seen, wait_for_end
+from chat.streams import json_stream, last_seen, wait_for_end
 from chat.variables import variable_forget, variables_of
 from config.lib.api import CursorPages
+from config.lib.api_streams import EventStreamRenderer
+from config.lib.event_streams import event_stream
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.numbers import whole_number

@@ -10,9 +10,10 @@ from django.views.decorators.http import require_POST, require_safe
 from chat import selectors, services
 from chat.forms import MessageForm
 from chat.models import Turn
-from chat.streams import event_stream, html_stream, last_seen
+from chat.streams import html_stream, last_seen
 from chat.views.answers import queue_changed, refused, turn_added
 from config.lib.errors import DomainError
+from config.lib.event_streams import event_stream
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
 

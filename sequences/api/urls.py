@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.api import schedules, schema, views, webhooks
+from sequences.api import parts, schedules, schema, views, webhooks
 
 urlpatterns = [
     path("sequences/schema/", schema.DefinitionSchemaView.as_view(), name="sequences-schema"),
@@ -8,6 +8,15 @@ urlpatterns = [
     path("runs/<uuid:run_id>/", views.RunView.as_view(), name="run-detail"),
     path("runs/<uuid:run_id>/cancel/", views.RunCancelView.as_view()),
     path("runs/<uuid:run_id>/retry/", views.RunRetryView.as_view()),
+    path("runs/<uuid:run_id>/events/", parts.RunEventsView.as_view()),
+    path("runs/<uuid:run_id>/steps/<uuid:step_id>/", parts.RunStepView.as_view()),
+    path("runs/<uuid:run_id>/steps/<uuid:step_id>/resolve/", parts.StepResolveView.as_view()),
+    path("runs/<uuid:run_id>/requests/<uuid:ask_id>/", parts.RunRequestView.as_view()),
+    path(
+        "runs/<uuid:run_id>/artifacts/<uuid:file_id>/",
+        parts.RunArtifactView.as_view(),
+        name="run-artifact",
+    ),
     path("sequences/<uuid:tool_id>/schedules/", schedules.ScheduleListView.as_view()),
     path("schedules/<uuid:schedule_id>/", schedules.ScheduleView.as_view()),
     path("sequences/<uuid:tool_id>/webhooks/", webhooks.WebhookListView.as_view()),

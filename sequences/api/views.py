@@ -15,8 +15,9 @@ from registry.context import CallContext
 from registry.models.invocation import Caller
 from sequences import runs, selectors, states
 from sequences.api import serializers as shapes
-from sequences.log import execution_log
 from sequences.models import Run
+from sequences.run_filters import runs_listed
+from sequences.step_entries import request_entries, step_entries
 
 READ = {"GET": "tools:read"}
 RUN = {"POST": "tools:run"}
@@ -37,7 +38,7 @@ class RunListView(APIView):
         asked = shapes.RunFilterSerializer(data=request.query_params)
         asked.is_valid(raise_exception=True)
         pages = CursorPages()
-        found = selectors.runs_of(request.user).filter(parent_step=None, **asked.validated_data)
+        found = runs_listed(request.user, asked.filters())
         page = pages.paginate_queryset(found, request, view=self)
         return pages.get_paginated_response(shapes.RunSerializer(page, many=True).data)
 
@@ -50,7 +51,7 @@ class RunView(APIView):
     @extend_schema(operation_id="runs_retrieve", responses=shapes.RunDetailSerializer)
     def get(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Show a run with what each of its steps did."""
-        return Response(_shown(selectors.run_of(request.user, run_id)))
+        return Response(shown(selectors.run_of(request.user, run_id)))
 
 
 class RunCancelView(APIView):
@@ -63,7 +64,7 @@ class RunCancelView(APIView):
         """Cancel a run: at once while it waits, else as soon as its worker sees it."""
         run = selectors.run_of(request.user, run_id)
         states.run_cancel(run)
-        return Response(_shown(run), status=status.HTTP_202_ACCEPTED)
+        return Response(shown(run), status=status.HTTP_202_ACCEPTED)
 
 
 class RunRetryView(APIView):
@@ -89,14 +90,18 @@ class RunRetryView(APIView):
             version=body.validated_data["version"],
         )
         return Response(
-            _shown(selectors.run_of(request.user, again.pk)), status=status.HTTP_202_ACCEPTED
+            shown(selectors.run_of(request.user, again.pk)), status=status.HTTP_202_ACCEPTED
         )
 
 
-def _shown(run: Run) -> JsonObject:
+def shown(run: Run) -> JsonObject:
+    """Return a run as `RunDetailSerializer` describes it."""
+    files = run.artifacts.defer("content").order_by("name", "version")
     return {
         **shapes.RunSerializer(run).data,
         "input": run.input,
         "output": run.output,
-        "steps": execution_log(run),
+        "steps": step_entries(run),
+        "requests": request_entries(run),
+        "artifacts": shapes.RunArtifactSerializer(files, many=True).data,
     }

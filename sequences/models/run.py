@@ -1,6 +1,7 @@
 """One execution of a sequence."""
 
 import uuid
+from datetime import timedelta
 
 import pgtrigger
 from django.conf import settings
@@ -24,6 +25,18 @@ class RunStatus(models.TextChoices):
 FINISHED = (RunStatus.SUCCEEDED, RunStatus.FAILED, RunStatus.CANCELLED)
 PAUSED = (RunStatus.WAITING, RunStatus.ATTENTION)
 """A person has to say something; no worker has the run."""
+
+
+STARTED_BY = {
+    "browser": "A person",
+    "chat": "A conversation",
+    "rest": "The REST API",
+    "sequence": "Another sequence",
+    "code": "Code",
+    "schedule": "A schedule",
+    "webhook": "A webhook",
+}
+"""What `Run.caller` says, in words."""
 
 
 class Run(models.Model):
@@ -217,6 +230,20 @@ class Run(models.Model):
     def name(self) -> str:
         """Return what people know it by: the wire name of its sequence, or that it is a test."""
         return self.tool.wire_name if self.tool else "the test of a draft"
+
+    @property
+    def started_by(self) -> str:
+        """Return who or what started it, in words."""
+        if self.tool_version_id is None:
+            return "A test of a draft"
+        return STARTED_BY.get(self.caller, self.caller)
+
+    @property
+    def took_ms(self) -> int | None:
+        """Return the milliseconds from its beginning to its end; None before its end."""
+        if self.started_at is None or self.finished_at is None:
+            return None
+        return round((self.finished_at - self.started_at) / timedelta(milliseconds=1))
 
     @property
     def plan(self) -> JsonObject:

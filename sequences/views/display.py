@@ -1,35 +1,12 @@
-"""Prepare what the templates of runs show."""
+"""Prepare the fields of the forms that start and answer runs."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from config.lib.types import JsonSchema, JsonValue
-from registry.errors import ToolError
-from registry.media import Media, media_in, without_media
+from config.lib.errors import DomainError
+from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.schema_forms import FormField, form_fields
-from sequences.models import Run, RunStep
-from sequences.models.run_step import StepStatus
-
-LONGEST_SHOWN = 20_000
-"""Characters of JSON that a page shows of one value; the REST API has all of it."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StepLine:
-    """One step of a run's timeline."""
-
-    step: RunStep
-    input: str
-    output: str
-    media: list[Media]
-    can_retry: bool
-    children: tuple[Run, ...]
-
-    @property
-    def mark(self) -> str:
-        """Return the class that colours the step's mark."""
-        return "succeeded" if self.step.status == StepStatus.REUSED else self.step.status
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,39 +17,30 @@ class RunField:
     value: str
     choices: tuple[str, ...]
     error: str
+    prefix: str
 
     @property
     def id(self) -> str:
         """Return the field's id in the page."""
-        return f"run-{self.field.name}"
+        return f"run-{self.prefix}{self.field.name}"
 
-
-def pretty(value: JsonValue) -> str:
-    """Return a value as indented JSON, cut where it is very long."""
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}\n…"
-
-
-def run_steps(run: Run) -> list[StepLine]:
-    """Return the steps of a run in their order, with the runs of the sequences they called."""
-    steps = run.steps.select_related("tool").prefetch_related("child_runs")
-    return [
-        StepLine(
-            step=step,
-            input=pretty(step.input) if step.input is not None else "",
-            output=pretty(without_media(step.output)),
-            media=media_in(step.output),
-            can_retry=run.is_finished,
-            children=tuple(step.child_runs.all()),
-        )
-        for step in steps.order_by("number", "pk")
-    ]
+    @property
+    def name(self) -> str:
+        """Return the field's name in what is sent."""
+        return f"{self.prefix}{self.field.name}"
 
 
 def run_fields(
-    schema: JsonSchema, sent: Mapping[str, str] | None, error: ToolError | None
+    schema: JsonSchema,
+    sent: Mapping[str, str] | None,
+    error: DomainError | None,
+    *,
+    prefix: str = "",
 ) -> list[RunField]:
-    """Return a field for each input, holding what was sent or else its default."""
+    """Return a field for each input, holding what was sent or else its default.
+
+    `prefix` keeps the fields of several forms apart; the names in `sent` are without it.
+    """
     errors = _errors_by_field(error)
     return [
         RunField(
@@ -80,12 +48,18 @@ def run_fields(
             value=_text(field.default) if sent is None else sent.get(field.name, ""),
             choices=tuple(_text(choice) for choice in field.enum),
             error=errors.get(field.name, ""),
+            prefix=prefix,
         )
         for field in form_fields(schema)
     ]
 
 
-def _errors_by_field(error: ToolError | None) -> dict[str, str]:
+def texts_of(values: JsonObject) -> dict[str, str]:
+    """Return values as the texts that a form holds."""
+    return {name: _text(value) for name, value in values.items()}
+
+
+def _errors_by_field(error: DomainError | None) -> dict[str, str]:
     told: dict[str, str] = {}
     for problem in error.extra.get("problems", ()) if error else ():
         name = problem["path"].removeprefix("$.").split(".")[0].split("[")[0]

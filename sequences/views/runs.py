@@ -16,7 +16,6 @@ from config.lib.numbers import whole_number
 from config.lib.paging import CappedPaginator
 from registry.context import CallContext
 from registry.errors import ToolError
-from registry.media import media_in, without_media
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.review.drafts import tool_as_asked
@@ -24,7 +23,9 @@ from registry.schema_forms import arguments_from_form
 from sequences import runs as services
 from sequences import selectors, states
 from sequences.models.run import RunStatus
-from sequences.views.display import pretty, run_fields, run_steps
+from sequences.run_filters import STARTED, RunFilters, runs_listed, waiting_of
+from sequences.views.display import run_fields, texts_of
+from sequences.views.run_page import run_context
 
 RUNS_A_PAGE = 30
 
@@ -32,16 +33,19 @@ RUNS_A_PAGE = 30
 @login_required
 @require_GET
 def run_list(request: SignedInRequest) -> HttpResponse:
-    """List a person's runs, of one status where the filter says so."""
-    status = request.GET.get("status", "")
-    runs = selectors.runs_of(request.user).filter(parent_step=None).order_by("-created_at", "pk")
-    if status in RunStatus.values:
-        runs = runs.filter(status=status)
+    """List a person's runs, those that pass the filters."""
+    filters = RunFilters.of(request.GET.dict())
+    page = CappedPaginator(runs_listed(request.user, filters), RUNS_A_PAGE).get_page(
+        request.GET.get("page")
+    )
     context = {
-        "page": CappedPaginator(runs, RUNS_A_PAGE).get_page(request.GET.get("page")),
-        "statuses": RunStatus.choices,
-        "status": status,
-        "query": f"status={status}" if status in RunStatus.values else "",
+        "page": page,
+        "filters": filters,
+        "query": filters.query(),
+        "chips": [("", "All", filters.query(status=""))]
+        + [(value, label, filters.query(status=str(value))) for value, label in RunStatus.choices],
+        "started_by": STARTED,
+        "waiting": waiting_of(request.user),
     }
     return render(request, "sequences/run_list.html", context)
 
@@ -49,17 +53,13 @@ def run_list(request: SignedInRequest) -> HttpResponse:
 @login_required
 @require_GET
 def run_detail(request: SignedInRequest, run_id: UUID) -> HttpResponse:
-    """Show a run step by step; the fragment asks for itself again while the run goes on."""
+    """Show a run step by step; the page reads the fragment again when the run has changed."""
     run = selectors.run_of(request.user, run_id)
-    context = {
-        "run": run,
-        "steps": run_steps(run),
-        "input": pretty(run.input),
-        "output": pretty(without_media(run.output)),
-        "media": media_in(run.output),
-    }
     return render_page(
-        request, "sequences/run_detail.html", context, fragment="sequences/_run.html"
+        request,
+        "sequences/run_detail.html",
+        run_context(run),
+        fragment="sequences/_run.html",
     )
 
 
@@ -96,17 +96,20 @@ def run_retry(request: SignedInRequest, run_id: UUID) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def run_start(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
-    """Show the form made of the sequence's input schema, and start a run with what it holds."""
+    """Show the form made of the sequence's input schema, and start a run with what it holds.
+
+    `?like=` names a run of one's own whose input the form holds to begin with.
+    """
     tool = selectors.sequence_visible_to(request.user, tool_id)
     number = request.POST.get("version") or request.GET.get("version", "")
     asked = tool_as_asked(request.user, tool, number)
     if request.method == "GET":
-        return _start_page(request, asked)
+        return _start_page(request, asked, sent=_like(request, tool))
     try:
         arguments = arguments_from_form(asked.input_schema, request.POST.dict())
         run = services.run_start(tool, arguments, context=_context(request), version=asked.version)
     except ToolError as error:
-        return _start_page(request, asked, error)
+        return _start_page(request, asked, sent=request.POST.dict(), error=error)
     return redirect("sequences:run_detail", run.pk)
 
 
@@ -114,10 +117,24 @@ def _context(request: SignedInRequest) -> CallContext:
     return CallContext(user=request.user, caller=Caller.BROWSER)
 
 
+def _like(request: SignedInRequest, tool: Tool) -> dict[str, str] | None:
+    """Return the input of the run that the address names, as a form holds it; None without one."""
+    text = request.GET.get("like", "")
+    try:
+        run_id = UUID(text)
+    except ValueError:
+        return None
+    run = selectors.runs_of(request.user).filter(pk=run_id, tool=tool).first()
+    return texts_of(run.input) if run and isinstance(run.input, dict) else None
+
+
 def _start_page(
-    request: SignedInRequest, tool: Tool, error: ToolError | None = None
+    request: SignedInRequest,
+    tool: Tool,
+    *,
+    sent: dict[str, str] | None,
+    error: ToolError | None = None,
 ) -> HttpResponse:
-    sent = request.POST.dict() if error else None
     context: dict[str, Any] = {
         "tool": tool,
         "fields": run_fields(tool.input_schema, sent, error),

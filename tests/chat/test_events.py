@@ -11,9 +11,10 @@ from chat.following import follow
 from chat.llm import Usage
 from chat.models import Turn
 from chat.models.turn import TurnStatus
-from chat.streams import html_stream, json_stream, sse
+from chat.streams import html_stream, json_stream
 from chat.threads import in_thread
 from chat.turns import turn_finish
+from config.lib.event_streams import sse
 from tests import factories
 from tests.factories import make_turn
 

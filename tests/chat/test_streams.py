@@ -19,8 +19,7 @@ from django.db import connections, transaction
 from django.utils import timezone
 from redis import Redis, RedisError
 
-from chat import event_hub, following
-from chat.event_hub import MOST_WAITING, Listener, hub
+from chat import following
 from chat.event_log import EventLog
 from chat.event_writer import EventWriter, writer
 from chat.events import channel_of, event_append, events_after
@@ -30,6 +29,8 @@ from chat.models.turn import TurnStatus
 from chat.streams import json_stream, wait_for_end
 from chat.threads import in_thread
 from chat.turns import turn_finish
+from config.lib import event_hub
+from config.lib.event_hub import MOST_WAITING, Listener, hub
 from tests import factories
 from tests.live import eventually, free_port
 

@@ -86,6 +86,8 @@ FIELDS = (
     *("steps-0-in-0-value", "steps-0-in-0-path", "final-0-name", "final-0-source"),
     *("reason", "required_scopes", "calls_per_minute", "cost_per_call", "timeout_seconds"),
     *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
+    *("decision", "like", "note", "output", "run", "seen", "since", "started", "until", "approved"),
+    *("values",),
     *("from", "to", "period", "part", "of", "sort", "mode", "query", "prompt", "lines"),
 )
 """Every field that a form or an address of the product reads, and a few of Django's admin."""
@@ -177,6 +179,12 @@ def belongings_of(owner: User) -> dict[str, Any]:
         input={"text": "1+1"},
     )
     Run.objects.filter(pk=run.pk).update(status=RunStatus.CANCELLED, finished_at=now)
+    doubtful = run.steps.create(number=1, tool=calculator, status="in_doubt", started_at=now)
+    waiting = run.steps.create(number=2, status="waiting", started_at=now)
+    asked = run.requests.create(step=waiting, title="Go on?")
+    saved = run.artifacts.create(
+        name="a.txt", version=1, media_type="text/plain", size=1, digest="0" * 64, content=b"a"
+    )
     job = ImportJob.objects.create(
         ecosystem="npm", name=package.name, requested_by=owner, status=JobStatus.FAILED
     )
@@ -241,6 +249,10 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "job_id": job.pk,
         "run_id": run.pk,
         "draft_id": draft_begin(owner, new_draft()).pk,
+        "other_id": run.pk,
+        "step_id": doubtful.pk,
+        "ask_id": asked.pk,
+        "file_id": saved.pk,
         "feed_id": feed.pk,
         "sync_run_id": look.pk,
         "invocation_id": invocation.pk,

@@ -63,6 +63,15 @@ CALLS = (
 )
 """Queries of the list of calls: each filter alone, and pairs that may have few rows or none."""
 
+RUNS = (
+    *("/runs/", "/runs/waiting", "/runs/?status=failed", "/runs/?status=waiting"),
+    *("/runs/?started=rest", "/runs/?started=test", "/runs/?since=2020-01-01", "/runs/?q=1f"),
+    *("/runs/?until=2020-01-01", "/runs/?tool=scale_tool_100", f"/runs/?tool={SEQUENCE}"),
+    *("/runs/?status=attention&started=webhook", "/runs/?q=ffffffff&status=succeeded"),
+    *("/api/v1/runs/?status=failed&started=rest", "/api/v1/runs/?q=1f", "/api/v1/runs/?started=test"),
+)
+"""Lists of runs: each filter alone, and pairs that may have few rows or none."""
+
 EVENTS = (
     "",
     *(f"object={TOOL}", "actor=scale-3", "model=registry.tool", "model=registry.retentionpolicy"),
@@ -100,7 +109,7 @@ PAGES = (
         "/sequences/palette",
         "/sequences/palette?q=text",
         f"/sequences/{SEQUENCE}/triggers",
-        "/runs/",
+        *RUNS,
         f"/runs/{RUN}/",
         f"/chat/{TALK}/",
         "/chat/",

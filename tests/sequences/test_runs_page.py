@@ -45,19 +45,20 @@ def test_a_run_shows_each_step_and_how_it_ended(client: Client, failed: Run) -> 
     assert "tool_failed" in text
     assert "Mend it." in text
     assert "<i>" not in text
-    assert "every 1s" not in text
+    assert "sse-connect" not in text
 
 
-def test_a_run_under_way_asks_for_itself_until_it_is_over(client: Client, alice: User) -> None:
+def test_a_run_under_way_is_followed_until_it_is_over(client: Client, alice: User) -> None:
     sequence = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
     run = workshop.run_of(sequence, alice)
+    page = client.get(page_of(run)).content.decode()
+    assert f'sse-connect="/runs/{run.pk}/events?seen=' in page
     fragment = client.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
-    assert "every 1s" in fragment
     assert "<html" not in fragment
     assert "It waits for a worker" in fragment
+    assert "Not begun" in fragment
     running.execute(run.pk)
-    fragment = client.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
-    assert "every 1s" not in fragment
+    assert "sse-connect" not in client.get(page_of(run)).content.decode()
 
 
 def test_a_run_that_waits_for_the_queue_says_so(client: Client, alice: User) -> None:
@@ -147,8 +148,8 @@ def test_runs_are_filtered_by_status(client: Client, failed: Run) -> None:
     assert page_of(failed) in client.get("/runs/?status=failed").content.decode()
     text = client.get("/runs/?status=succeeded").content.decode()
     assert page_of(failed) not in text
-    assert "No run has this status" in text
-    assert page_of(failed) in client.get("/runs/?status=nonsense&page=x").content.decode()
+    assert "No such run" in text
+    assert "No such run" in client.get("/runs/?status=nonsense&page=x").content.decode()
 
 
 def test_the_list_shows_ones_own_the_teams_and_public_sequences(
@@ -183,7 +184,7 @@ def test_the_lists_need_as_many_queries_for_many_rows_as_for_one(
         workshop.run_of(sequence, alice)
     with django_assert_num_queries(6):  # session, person, their permissions (2), count, page
         client.get("/sequences/")
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(5):  # session, person, what waits, count, page
         client.get("/runs/")
 
 

@@ -11,10 +11,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 from weakref import WeakKeyDictionary
 
+from django.conf import settings
 from redis import RedisError
+from redis import asyncio as aioredis
 from redis.asyncio.client import PubSub
-
-from chat.events import connect
+from redis.asyncio.retry import Retry
+from redis.backoff import NoBackoff
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +25,16 @@ MOST_WAITING = 256
 
 RECONNECT_SECONDS = 1.0
 CANCEL_SECONDS = 0.1
+
+
+def connect() -> "aioredis.Redis":
+    """Open a Redis client for the running event loop; the caller closes it.
+
+    It fails at once where Redis is gone: whoever uses it can do without for a while.
+    """
+    return aioredis.from_url(
+        settings.REDIS_URL, retry=Retry(NoBackoff(), 0), socket_connect_timeout=5
+    )
 
 
 class Listener:
