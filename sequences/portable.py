@@ -1,0 +1,293 @@
+"""Write a sequence as a document, and find the tools of one here."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
+from django.db.models import Q
+
+from config.lib.errors import InvalidInput
+from config.lib.secret_names import names_a_secret
+from config.lib.types import JsonObject
+from registry.models import Tool, ToolVersion
+from registry.models.tool import ToolKind
+from registry.search.service import search
+from registry.selectors import tools_usable_by
+from sequences.definition import MAX_STEPS, Definition, DefinitionInvalid, Problem, parse
+from sequences.documents import PackageNamed, SequenceDocument, ToolNamed
+from sequences.nesting import MAX_DEPTH
+from sequences.services import new_sequence, sequence_problems
+
+MOST_LIKE = 5
+"""Tools that are offered in place of one that is not here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """A tool of a document and what it is here.
+
+    `tool` is what its steps will call. Without one, `candidates` may do: one of the same name from
+    elsewhere (`is_ambiguous`), or such as are found by its name.
+    """
+
+    named: ToolNamed
+    steps: tuple[int, ...]
+    tool: Tool | None
+    candidates: tuple[Tool, ...] = ()
+    is_ambiguous: bool = False
+    was_chosen: bool = False
+
+    @property
+    def state(self) -> str:
+        """Return `found`, `chosen`, `ambiguous`, `inside` (it comes with the document) or
+        `missing`."""
+        if self.tool is not None:
+            return "chosen" if self.was_chosen else "found"
+        if self.is_ambiguous:
+            return "ambiguous"
+        return "inside" if self.named.document else "missing"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Resolved:
+    """A document with the tools that are here in the place of their names.
+
+    A step whose tool is not here names it by its wire name, which is a problem that it is told.
+    """
+
+    document: SequenceDocument
+    matches: tuple[Match, ...]
+    definition: JsonObject
+    notes: tuple[str, ...]
+    problems: tuple[Problem, ...] = field(default=())
+
+    @property
+    def is_whole(self) -> bool:
+        """Tell whether it could be published as it is."""
+        return not self.problems
+
+
+def sequence_written(tool: Tool, *, reader: User) -> SequenceDocument:
+    """Return a sequence as a document, with the sequences it calls in it as far as `reader` may
+    use them, and without fixed values whose inputs are named like secrets."""
+    return _written(tool, reader, depth=1)
+
+
+def resolved(
+    document: SequenceDocument, *, user: User, choices: Mapping[str, str] | None = None
+) -> Resolved:
+    """Find the tools of a document among those that a person may use.
+
+    `choices` are ids of tools by `ToolNamed.id`; they win over what is found. Raises InvalidInput
+    where one of them is no tool of theirs.
+    """
+    definition: JsonObject = deepcopy(document.definition)
+    raw = definition.get("steps")
+    steps = [step for step in raw if isinstance(step, dict)] if isinstance(raw, list) else []
+    matches = tuple(
+        _match(named, _steps_of(steps, named.id), user, (choices or {}).get(named.id, ""))
+        for named in document.tools
+    )
+    notes = [
+        f"{name} looked like a secret and was not exported; set it anew."
+        for name in document.left_out
+    ]
+    by_id = {match.named.id: match for match in matches}
+    for number, step in enumerate(steps[:MAX_STEPS], 1):
+        match = by_id.get(str(step.get("toolToRunId")))
+        if match is not None:
+            step["toolToRunId"] = str(match.tool.pk) if match.tool else match.named.wire_name
+            notes += _pin_here(step, number, match)
+    return Resolved(
+        document=document,
+        matches=matches,
+        definition=definition,
+        notes=tuple(notes),
+        problems=tuple(_problems(user, document, definition)),
+    )
+
+
+def _problems(user: User, document: SequenceDocument, definition: JsonObject) -> list[Problem]:
+    tool = new_sequence(user)
+    return sequence_problems(
+        tool,
+        author=user,
+        name=document.name,
+        description=document.description,
+        definition=definition,
+        input_schema=document.input_schema,
+        visibility=tool.visibility,
+        team=None,
+        required_scopes=document.required_scopes,
+    )
+
+
+def _steps_of(steps: Sequence[JsonObject], name: str) -> tuple[int, ...]:
+    return tuple(n for n, step in enumerate(steps, 1) if step.get("toolToRunId") == name)
+
+
+def _match(named: ToolNamed, steps: tuple[int, ...], user: User, choice: str) -> Match:
+    if choice:
+        chosen = _chosen(user, choice)
+        return Match(named=named, steps=steps, tool=chosen, was_chosen=True)
+    usable = tools_usable_by(user)
+    same_name = usable.filter(wire_name=named.wire_name).first()
+    if named.package is None:
+        same = same_name if same_name and same_name.package_id is None else None
+    else:
+        theirs = Q(
+            package__ecosystem=named.package.ecosystem,
+            package__name=named.package.name,
+            export_name=named.export or named.wire_name,
+        )
+        same = usable.filter(theirs).order_by("wire_name").first()
+    if same is not None and (not named.kind or named.kind == same.kind):
+        return Match(named=named, steps=steps, tool=same)
+    like = [same_name] if same_name else _like(named, user)
+    return Match(
+        named=named,
+        steps=steps,
+        tool=None,
+        candidates=tuple(like),
+        is_ambiguous=same_name is not None,
+    )
+
+
+def _chosen(user: User, choice: str) -> Tool:
+    try:
+        tool = tools_usable_by(user).filter(pk=UUID(choice)).first()
+    except ValueError:
+        tool = None
+    if tool is None:
+        raise InvalidInput(
+            "A tool that was chosen does not exist, or you may not use it.", "Choose another one."
+        )
+    return tool
+
+
+def _like(named: ToolNamed, user: User) -> list[Tool]:
+    words = re.sub(r"[_\-]+", " ", f"{named.title} {named.wire_name}").strip()
+    if not words:
+        return []
+    answer = search(words[:300], user=user, limit=MOST_LIKE)
+    return [hit.tool for hit in answer.found[:MOST_LIKE]]
+
+
+def _pin_here(step: JsonObject, number: int, match: Match) -> Iterator[str]:
+    """Put the number that a pinned version has here; yield a note where it is not here."""
+    pinned = step.get("toolVersion")
+    if pinned is None:
+        return
+    digest = match.named.versions.get(str(pinned))
+    same = (
+        ToolVersion.objects.filter(tool=match.tool, digest=digest).order_by("-number").first()
+        if match.tool and digest
+        else None
+    )
+    step["toolVersion"] = same.number if same else None
+    if same is None:
+        yield (
+            f"Step {number} was held to version {pinned} of {match.named.wire_name}, which is not "
+            "here; it follows the live version."
+        )
+
+
+def _written(tool: Tool, reader: User, *, depth: int) -> SequenceDocument:
+    definition: JsonObject = deepcopy(tool.definition or {"format": 1, "steps": []})
+    left_out = list(_secrets_dropped(definition))
+    try:
+        parsed = parse(definition)
+    except DefinitionInvalid:
+        parsed = None
+    tools = _named(definition, parsed, reader, depth) if parsed else []
+    return SequenceDocument(
+        name=tool.title,
+        description=tool.description,
+        input_schema=tool.input_schema,
+        definition=definition,
+        tools=tools,
+        required_scopes=list(tool.required_scopes),
+        left_out=left_out,
+    )
+
+
+def _named(
+    definition: JsonObject, parsed: Definition, reader: User, depth: int
+) -> list[ToolNamed]:
+    """Return the tools of a definition, and name them in its steps by their wire names."""
+    ids = {step.tool for step in parsed.steps if _is_id(step.tool)}
+    usable = {str(tool.pk): tool for tool in tools_usable_by(reader).filter(pk__in=ids)}
+    pins: dict[str, dict[str, str]] = {}
+    for step in parsed.steps:
+        if step.tool_version and step.tool in usable:
+            pins.setdefault(step.tool, {})[str(step.tool_version)] = ""
+    for version in ToolVersion.objects.filter(tool_id__in=pins):
+        known = pins[str(version.tool_id)]
+        known |= {n: version.digest for n in known if n == str(version.number)}
+    named: dict[str, ToolNamed] = {}
+    for step in definition["steps"]:
+        tool_id = step.get("toolToRunId")
+        if not tool_id:
+            continue
+        tool = usable.get(tool_id)
+        if tool_id not in named:
+            named[tool_id] = (
+                _tool_named(tool, pins.get(tool_id, {}), reader, depth)
+                if tool
+                else ToolNamed(id=f"tool_{len(named) + 1}", wire_name="not_to_be_seen")
+            )
+        step["toolToRunId"] = named[tool_id].id
+    return list(named.values())
+
+
+def _tool_named(tool: Tool, versions: dict[str, str], reader: User, depth: int) -> ToolNamed:
+    package = tool.package
+    goes_along = tool.kind == ToolKind.SEQUENCE and depth < MAX_DEPTH
+    return ToolNamed(
+        id=tool.wire_name,
+        wire_name=tool.wire_name,
+        kind=tool.kind,
+        title=tool.title[:300],
+        package=PackageNamed(ecosystem=package.ecosystem, name=package.name) if package else None,
+        export=tool.export_name if package else "",
+        versions=versions,
+        document=_written(tool, reader, depth=depth + 1) if goes_along else None,
+    )
+
+
+def _secrets_dropped(definition: JsonObject) -> Iterator[str]:
+    """Take out fixed values whose inputs are named like secrets; yield where they stood."""
+    for number, step in enumerate(definition["steps"], 1):
+        mapping: dict[str, Any] = step.get("inputMapping") or {}
+        for name, source in list(mapping.items()):
+            if source.get("source") != "static":
+                continue
+            if names_a_secret(name):
+                del mapping[name]
+                yield f"“{name}” of step {number}"
+            elif inner := _without_secrets(source.get("value")):
+                yield from (f"“{name}.{part}” of step {number}" for part in inner)
+
+
+def _without_secrets(value: Any) -> list[str]:
+    """Take what is named like a secret out of a value, at any depth; return the names."""
+    if isinstance(value, list):
+        return [name for each in value for name in _without_secrets(each)]
+    if not isinstance(value, dict):
+        return []
+    dropped = [name for name in value if names_a_secret(name)]
+    for name in dropped:
+        del value[name]
+    return dropped + [name for each in value.values() for name in _without_secrets(each)]
+
+
+def _is_id(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
