@@ -4,22 +4,30 @@
 place, so that the builder can show it beside the step it belongs to.
 """
 
-import math
-import re
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from pydantic.alias_generators import to_camel
-from pydantic_core import ErrorDetails
 
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject, JsonValue
+from sequences.ordering import MAX_STEPS, order_problems, unstorable
+from sequences.problems import IDENTIFIER, Problem, problem_at
+from sequences.refusals import refused
 
-MAX_STEPS = 100
-MAX_NESTING = 50
-IDENTIFIER = r"^[A-Za-z_][A-Za-z0-9_]{0,63}$"
+__all__ = [
+    "IDENTIFIER",
+    "MAX_STEPS",
+    "Definition",
+    "DefinitionInvalid",
+    "InputSource",
+    "Problem",
+    "Step",
+    "parse",
+    "problem_at",
+    "to_json",
+]
 
 
 class _Part(BaseModel):
@@ -71,14 +79,6 @@ class LoopItem(_Part):
     path: str = ""
 
 
-_SOURCE_MODELS: dict[str, type[_Part]] = {
-    "initialInput": InitialInput,
-    "static": StaticValue,
-    "previousStep": PreviousStep,
-    "template": Template,
-    "expression": Expression,
-    "item": LoopItem,
-}
 InputSource = Annotated[
     InitialInput | StaticValue | PreviousStep | Template | Expression | LoopItem,
     Field(discriminator="source"),
@@ -156,7 +156,7 @@ class Step(_Part):
     store_output_as: str | None = Field(default=None, pattern=IDENTIFIER)
     retry: Retry | None = None
     timeout_seconds: int = Field(default=30, ge=1, le=300)
-    when: str | None = Field(default=None, max_length=500)
+    when: str | None = Field(default=None, min_length=1, max_length=500)
     """A CEL expression over `initial` and `steps`; where it is false the step is skipped."""
     for_each: ForEach | None = None
     parallel: Parallel | None = None
@@ -181,14 +181,21 @@ class Definition(_Part):
     final_output_mapping: dict[str, InputSource] | None = Field(default=None, min_length=1)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """One thing to mend: its JSON path, the number of its step and its field, if it has them."""
-
-    path: str
-    step: int | None
-    field: str | None
-    message: str
+_PARTS: dict[str, type[BaseModel]] = {
+    "": Definition,
+    "steps": Step,
+    "retry": Retry,
+    "forEach": ForEach,
+    "parallel": Parallel,
+    "fallback": Fallback,
+    "approval": Approval,
+    "initialInput": InitialInput,
+    "static": StaticValue,
+    "previousStep": PreviousStep,
+    "template": Template,
+    "expression": Expression,
+    "item": LoopItem,
+}
 
 
 class DefinitionInvalid(InvalidInput):
@@ -211,14 +218,15 @@ class DefinitionInvalid(InvalidInput):
 
 def parse(data: JsonValue) -> Definition:
     """Return the definition that `data` describes; raise `DefinitionInvalid` with every problem."""
-    if unstorable := list(_unstorable(data, ())):
-        raise DefinitionInvalid(unstorable)
-    problems = list(_order_problems(data))
+    if broken := list(unstorable(data)):
+        raise DefinitionInvalid(broken)
+    problems = list(order_problems(data))
     try:
         definition = Definition.model_validate(data)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=True)
-        raise DefinitionInvalid([*map(_from_pydantic, details), *problems]) from None
+        told = [refused(detail, _PARTS) for detail in details]
+        raise DefinitionInvalid([*told, *problems]) from None
     if problems:
         raise DefinitionInvalid(problems)
     return definition
@@ -241,129 +249,3 @@ def to_json(definition: Definition) -> JsonObject:
     if data["maxConcurrentRuns"] is None:
         del data["maxConcurrentRuns"]
     return data
-
-
-def problem_at(location: tuple[str | int, ...], message: str) -> Problem:
-    """Return a problem at a place in the definition, such as `("steps", 0, "retry")`."""
-    path = "$" + "".join(
-        f"[{part}]"
-        if isinstance(part, int)
-        else (f".{part}" if re.match(IDENTIFIER, part) else f"['{part}']")
-        for part in location
-    )
-    match location:
-        case ("steps", int(index), *rest):
-            return Problem(path, index + 1, ".".join(map(str, rest)) or None, message)
-        case _:
-            return Problem(path, None, ".".join(map(str, location)) or None, message)
-
-
-def _unstorable(value: JsonValue, place: tuple[str | int, ...]) -> Iterator[Problem]:
-    """Find what JSON in the database cannot hold; without this, saving would fail later."""
-    if len(place) > MAX_NESTING:
-        yield problem_at(place[:3], f"This is nested more than {MAX_NESTING} levels deep.")
-    elif isinstance(value, dict):
-        for key, inner in value.items():
-            if not isinstance(key, str) or _has_broken_characters(key):
-                yield problem_at(place, "A name here holds characters that cannot be stored.")
-            else:
-                yield from _unstorable(inner, (*place, key))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _unstorable(inner, (*place, index))
-    elif isinstance(value, str) and _has_broken_characters(value):
-        yield problem_at(place, "This text holds characters that cannot be stored; remove them.")
-    elif isinstance(value, float) and not math.isfinite(value):
-        yield problem_at(place, "This is not a number that JSON can hold.")
-
-
-def _has_broken_characters(text: str) -> bool:
-    return "\0" in text or any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _order_problems(data: JsonValue) -> Iterator[Problem]:
-    """Check what holds between steps, on raw data, so that it is told with all the rest."""
-    steps = data.get("steps") if isinstance(data, dict) else None
-    if not isinstance(steps, list):
-        return
-    if not 1 <= len(steps) <= MAX_STEPS:
-        yield problem_at(("steps",), f"A sequence has at least 1 and at most {MAX_STEPS} steps.")
-    names: dict[str, int] = {}
-    for index, step in enumerate(steps):
-        if not isinstance(step, dict):
-            continue
-        position = index + 1
-        number, name = step.get("stepNumber"), step.get("storeOutputAs")
-        if type(number) is int and number != position:
-            message = f"This is step {position} in the list, but its number is {number}."
-            yield problem_at(("steps", index, "stepNumber"), message)
-        if isinstance(name, str) and names.setdefault(name, position) != position:
-            message = (
-                f"Step {names[name]} already stores its output as “{name}”. Choose another name."
-            )
-            yield problem_at(("steps", index, "storeOutputAs"), message)
-
-
-def _from_pydantic(error: ErrorDetails) -> Problem:
-    location = _without_tag(error["loc"])
-    return problem_at(location, _message(error, location))
-
-
-def _without_tag(location: tuple[str | int, ...]) -> tuple[str | int, ...]:
-    """Drop the source name that pydantic puts into the place of an error inside a mapping."""
-    match location:
-        case ("steps", int(), "inputMapping", _, _, *_):
-            return (*location[:4], *location[5:])
-        case ("finalOutputMapping", _, _, *_):
-            return (*location[:2], *location[3:])
-        case _:
-            return location
-
-
-_SOURCES = "initialInput, static, previousStep, template, expression or item"
-_PATTERN = (
-    "This must be a name of letters, digits and underscores that does not start with a digit, "
-    "at most 64 characters long."
-)
-_MESSAGES = {
-    "missing": "“{name}” is missing.",
-    "extra_forbidden": "“{name}” is not known here. Known: {known}.",
-    "int_type": "This must be a whole number.",
-    "float_type": "This must be a number.",
-    "bool_type": "This must be true or false.",
-    "string_type": "This must be text.",
-    "dict_type": "This must be an object.",
-    "tuple_type": "This must be a list.",
-    "model_type": "This must be an object.",
-    "model_attributes_type": "This must be an object.",
-    "union_tag_not_found": f"Say where the value comes from: source is {_SOURCES}.",
-    "union_tag_invalid": f"This source is not known. Use {_SOURCES}.",
-    "too_short": "Map at least one value, or leave the final output out.",
-    "greater_than_equal": "This must be at least {ge}.",
-    "less_than_equal": "This must be at most {le}.",
-    "string_too_short": "This must not be empty.",
-    "string_pattern_mismatch": _PATTERN,
-    "none_required": "“{name}” is not supported in this version; leave it empty.",
-    "literal_error": "This must be {expected}.",
-}
-
-
-def _message(error: ErrorDetails, location: tuple[str | int, ...]) -> str:
-    message = _MESSAGES.get(error["type"], "This does not fit here.")
-    known = ", ".join(_fields_at(error["loc"]))
-    facts = {"name": location[-1] if location else "", "known": known, **error.get("ctx", {})}
-    return message.format_map(facts)
-
-
-def _fields_at(location: tuple[str | int, ...]) -> list[str]:
-    """Return the keys that are known where pydantic met an unknown one."""
-    match location:
-        case ("steps", int(), "retry", _):
-            model: type[_Part] = Retry
-        case ("steps", int(), "inputMapping", _, tag, _) | ("finalOutputMapping", _, tag, _):
-            model = _SOURCE_MODELS[str(tag)]
-        case ("steps", int(), _):
-            model = Step
-        case _:
-            model = Definition
-    return [field.alias or name for name, field in model.model_fields.items()]

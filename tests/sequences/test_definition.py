@@ -54,6 +54,7 @@ def test_a_definition_survives_the_way_to_json_and_back():
     assert parse(to_json(definition)) == definition
     empty = {"when": None, "forEach": None}
     assert to_json(definition)["steps"][0] == {**VALID["steps"][0], **empty}
+    assert "maxConcurrentRuns" not in to_json(definition)
     assert definition.steps[1].timeout_seconds == 30
     assert definition.steps[1].retry is None
 
@@ -66,8 +67,37 @@ def test_a_definition_cannot_be_changed():
 @pytest.mark.parametrize(
     ("step", "field", "said"),
     [
-        ({"when": "x > 1"}, "when", "“when” is not supported in this version"),
-        ({"until": None}, "until", "“until” is not known here. Known: stepNumber, toolToRunId"),
+        ({"when": 1}, "when", "must be text"),
+        ({"when": ""}, "when", "must not be empty"),
+        ({"when": "a" * 501}, "when", "at most 500 characters"),
+        ({"until": None}, "until", "“until” is not known here. Known: stepNumber, key, title"),
+        ({"key": "1st"}, "key", "letters, digits and underscores"),
+        ({"title": "t" * 121}, "title", "at most 120 characters"),
+        ({"disabled": 1}, "disabled", "true or false"),
+        ({"fallback": {}}, "fallback.value", "“value” is missing"),
+        ({"fallback": 3}, "fallback", "must be an object"),
+        ({"forEach": {"items": {}}}, "forEach.items", "Say where the value comes from"),
+        (
+            {"forEach": {"items": {"source": "previousStep", "step": "a", "k": 1}}},
+            "forEach.items.k",
+            "Known: source, step, path",
+        ),
+        (
+            {"forEach": {"items": {"source": "item"}, "parallel": 9}},
+            "forEach.parallel",
+            "at most 8",
+        ),
+        (
+            {"forEach": {"items": {"source": "item"}, "most": 9}},
+            "forEach.most",
+            "Known: items, parallel, maxItems",
+        ),
+        (
+            {"parallel": {"group": "g"}},
+            "parallel.branch",
+            "“branch” is missing",
+        ),
+        ({"retry": {"attempts": 1, "backoffFactor": 11}}, "retry.backoffFactor", "at most 10"),
         ({"stepNumber": True}, "stepNumber", "whole number"),
         ({"stepNumber": 2}, "stepNumber", "step 1 in the list, but its number is 2"),
         ({"toolToRunId": ""}, "toolToRunId", "must not be empty"),
@@ -102,7 +132,7 @@ def test_a_wrong_field_is_told_with_its_step_and_place(step, field, said):
 
 
 def test_every_problem_is_told_at_once():
-    data = changed(timeoutSeconds=0, storeOutputAs="1st", when="x")
+    data = changed(timeoutSeconds=0, storeOutputAs="1st", when=1)
     data["steps"][1]["stepNumber"] = 7
     data["finalOutputMapping"] = {}
     fields = [(problem.step, problem.field) for problem in problems_of(data)]
@@ -140,7 +170,9 @@ def test_steps_that_are_no_list_or_no_objects_are_told():
 
 def test_missing_and_unknown_keys_at_the_top_are_told():
     assert "“format” is missing" in messages_of({"steps": VALID["steps"]})
-    assert "Known: format, steps, finalOutputMapping" in messages_of({**VALID, "extra": 1})
+    assert "Known: format, steps, maxConcurrentRuns, finalOutputMapping" in messages_of(
+        {**VALID, "extra": 1}
+    )
     assert "must be 1" in messages_of({**VALID, "format": 2})
 
 
