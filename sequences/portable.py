@@ -173,8 +173,9 @@ def _like(named: ToolNamed, user: User) -> list[Tool]:
     words = re.sub(r"[_\-]+", " ", f"{named.title} {named.wire_name}").strip()
     if not words:
         return []
-    answer = search(words[:300], user=user, limit=MOST_LIKE)
-    return [hit.tool for hit in answer.found[:MOST_LIKE]]
+    ids = [hit.tool_id for hit in search(words[:300], user=user, limit=MOST_LIKE).found]
+    found = tools_usable_by(user).in_bulk(ids[:MOST_LIKE])
+    return [found[tool_id] for tool_id in ids if tool_id in found]
 
 
 def _pin_here(step: JsonObject, number: int, match: Match) -> Iterator[str]:
@@ -215,9 +216,7 @@ def _written(tool: Tool, reader: User, *, depth: int) -> SequenceDocument:
     )
 
 
-def _named(
-    definition: JsonObject, parsed: Definition, reader: User, depth: int
-) -> list[ToolNamed]:
+def _named(definition: JsonObject, parsed: Definition, reader: User, depth: int) -> list[ToolNamed]:
     """Return the tools of a definition, and name them in its steps by their wire names."""
     ids = {step.tool for step in parsed.steps if _is_id(step.tool)}
     usable = {str(tool.pk): tool for tool in tools_usable_by(reader).filter(pk__in=ids)}

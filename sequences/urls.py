@@ -1,11 +1,15 @@
 from django.urls import path
 
-from sequences.views import builder, runs, sequences
+from sequences.views import builder, imports, runs, sequences, starts
 
 app_name = "sequences"
 
 urlpatterns = [
     path("sequences/", sequences.sequence_list, name="sequence_list"),
+    path("sequences/templates/", starts.template_list, name="template_list"),
+    path("sequences/templates/<slug:template>/start", starts.template_start, name="template_start"),
+    path("sequences/import", imports.sequence_import, name="sequence_import"),
+    path("sequences/<uuid:tool_id>/export.json", imports.sequence_export, name="sequence_export"),
     path("sequences/new", builder.sequence_create, name="sequence_create"),
     path("sequences/<uuid:tool_id>/edit", builder.sequence_edit, name="sequence_edit"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
