@@ -48,7 +48,8 @@ def tools_within(spec: ToolSpec) -> list[ToolSpec]:
 
 def _steps_of(spec: ToolSpec) -> Iterator[ToolSpec]:
     steps = (spec.definition or {}).get("steps", ()) if spec.kind == ToolKind.SEQUENCE else ()
-    wanted = {(id_, step.get("toolVersion")) for step in steps if (id_ := _id_of(step))}
+    called = [step for step in steps if not step.get("disabled")]
+    wanted = {(id_, step.get("toolVersion")) for step in called if (id_ := _id_of(step))}
     tools = Tool.objects.filter(deleted_at=None).in_bulk([tool_id for tool_id, _ in wanted])
     for tool_id, version in sorted(wanted, key=str):
         try:

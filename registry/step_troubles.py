@@ -72,9 +72,11 @@ def _first(sequence: Tool, called: Mapping[UUID, Tool], *, depth: int) -> str:
 
 
 def _steps(sequence: Tool) -> Iterator[tuple[int, UUID | None, int | None]]:
-    """Yield the number, the tool and the pinned version of each step."""
+    """Yield the number, the tool and the pinned version of each step that calls one."""
     steps: list[JsonObject] = (sequence.definition or {}).get("steps") or []
     for position, step in enumerate(steps, start=1):
+        if step.get("approval") or step.get("disabled"):
+            continue
         yield (
             step.get("stepNumber", position),
             _id(step.get("toolToRunId")),

@@ -111,7 +111,7 @@ def _earlier(tool_ids: Collection[UUID]) -> list[tuple[UUID, int, bool]]:
 def _add_earlier(callers: Callers, old: dict[Key, bool]) -> None:
     """Add the earlier versions that something still leads to."""
     by_steps = {
-        (step.tool_to_run_id, step.tool_version)
+        (step.tool, step.tool_version)
         for node in callers.nodes.values()
         for step in node.definition.steps
         if step.tool_version

@@ -14,7 +14,7 @@ from sequences.callers import Callers, Key, Node
 from sequences.definition import DefinitionInvalid, Step, parse
 from sequences.dry_run import introduced, shape_key
 from sequences.flow import output_schema_of
-from sequences.validation import ToolShape
+from sequences.shapes import ToolShape
 
 
 class Consequences:

@@ -11,7 +11,7 @@ from sequences.models import Run
 from sequences.models.run import RunStatus
 
 MOST_RUNS = 1_000
-WAITING = (RunStatus.QUEUED, RunStatus.RUNNING)
+WAITING = (RunStatus.QUEUED, RunStatus.RUNNING, RunStatus.WAITING, RunStatus.ATTENTION)
 
 
 class SequenceDependents:

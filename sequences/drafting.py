@@ -15,7 +15,7 @@ from typing import Any
 from config.lib.jsontext import schema_type
 from config.lib.masking import MASK
 from config.lib.types import JsonObject, JsonSchema, JsonValue
-from sequences.definition import IDENTIFIER, MAX_NESTING, MAX_STEPS
+from sequences.definition import IDENTIFIER, MAX_STEPS
 from sequences.mapping import (
     MAX_EXPRESSION_LENGTH,
     ExpressionError,
@@ -23,6 +23,7 @@ from sequences.mapping import (
     as_text,
     evaluate,
 )
+from sequences.ordering import MAX_NESTING
 
 SHORTEST_PART, SHORTEST_NUMBER = 4, 3
 """Characters of a value that is looked for inside other texts; shorter ones are there by chance."""

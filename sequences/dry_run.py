@@ -6,8 +6,9 @@ from itertools import chain
 from config.lib.types import JsonSchema
 from registry.impact.parts import Trouble
 from sequences.definition import Definition, Problem, Step
-from sequences.flow import flow_problems
-from sequences.validation import ToolShape, validate
+from sequences.flow import breaks, flow_problems
+from sequences.shapes import ToolShape
+from sequences.validation import validate
 
 Shapes = Mapping[str, ToolShape]
 
@@ -29,11 +30,15 @@ def introduced(
     if not changed:
         return []
     known = {problem.path for problem in _problems(definition, input_schema, before)}
-    calls = {step.step_number for step in definition.steps if shape_key(step) in after}
+    runs = {
+        step.step_number
+        for step in definition.steps
+        if step.approval is not None or shape_key(step) in after
+    }
     return [
         trouble_of(problem)
         for problem in _problems(definition, input_schema, after)
-        if problem.path not in known and (problem.step is None or problem.step in calls)
+        if problem.path not in known and (problem.step is None or problem.step in runs)
     ]
 
 
@@ -46,24 +51,37 @@ def trouble_of(problem: Problem) -> Trouble:
             place = f"input “{name}”"
         case "finalOutputMapping":
             place = f"output “{name}”"
-        case "outputDisplaySuccess":
-            place = "its message on success"
-        case _:
-            place = "its tool" if field == "toolToRunId" else field
+        case first:
+            place = _PLACES.get(field) or _PLACES.get(first, field)
     where = f"step {problem.step}, {place}" if problem.step else place
     return Trouble(
         where=where,
         message=problem.message,
         step=problem.step,
         field=name or None,
-        breaks=field != "outputDisplaySuccess",  # a message leaves out what it cannot read
+        breaks=breaks(problem),
     )
+
+
+_PLACES = {
+    "toolToRunId": "its tool",
+    "toolVersion": "its version",
+    "outputDisplaySuccess": "its message on success",
+    "outputDisplayFailure": "its message on failure",
+    "when": "its condition",
+    "forEach": "its loop",
+    "fallback": "its fallback value",
+    "approval.inputSchema": "its form",
+    "approval": "its question",
+}
 
 
 def _problems(definition: Definition, input_schema: JsonSchema, tools: Shapes) -> list[Problem]:
     """Check the definition with each step's tool at just the version that the step calls."""
     steps = tuple(
-        step.model_copy(update={"tool_to_run_id": shape_key(step), "tool_version": None})
+        step
+        if step.approval
+        else step.model_copy(update={"tool_to_run_id": shape_key(step), "tool_version": None})
         for step in definition.steps
     )
     definition = definition.model_copy(update={"steps": steps})

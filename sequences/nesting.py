@@ -22,11 +22,12 @@ class CycleFoundError(Exception):
 def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]:
     """Find steps that lead back to the sequence `tool_id`, or too deep into others.
 
-    A step that names the sequence itself is left to `validation`.
+    A step that names the sequence itself is left to `validation`; one that is switched off calls
+    nothing.
     """
     depths: dict[Node, int] = {}
     for index, step in enumerate(definition.steps):
-        if step.tool_to_run_id == str(tool_id):
+        if not step.tool or step.tool == str(tool_id) or step.disabled:
             continue
         place = ("steps", index, "toolToRunId")
         try:
@@ -54,8 +55,12 @@ def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:
         definition = _definition_of(node)
         below = 0
         if definition is not None and len(path) <= MAX_DEPTH:
-            inner = [(s["toolToRunId"], s.get("toolVersion")) for s in definition["steps"]]
-            below = max(_depth(child, (*path, node[0]), depths) for child in inner)
+            inner = [
+                (tool, step.get("toolVersion"))
+                for step in definition["steps"]
+                if (tool := step.get("toolToRunId")) and not step.get("disabled")
+            ]
+            below = max((_depth(child, (*path, node[0]), depths) for child in inner), default=0)
         depths[node] = 0 if definition is None else 1 + below
     return depths[node]
 

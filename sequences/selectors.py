@@ -8,6 +8,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from config.lib.errors import DomainError, NotFound
+from config.lib.types import JsonSchema
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
 from registry.models import Proposal, Tool
@@ -15,9 +16,11 @@ from registry.models.proposal import ProposalState
 from registry.models.tool import ToolKind
 from registry.pins import pinned_spec
 from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, tools_visible_to
-from sequences.definition import Definition
+from registry.specs import ToolSpec
+from sequences.definition import Definition, DefinitionInvalid, parse
+from sequences.flow import output_schema_of
 from sequences.models import Run
-from sequences.validation import ToolShape
+from sequences.shapes import ToolShape
 
 
 def sequences_visible_to(user: User) -> QuerySet[Tool]:
@@ -95,11 +98,28 @@ def _shape(tool: Tool, numbers: Iterable[int], user: User) -> ToolShape:
     pinned, refused = {}, {}
     for number in numbers:
         try:
-            pinned[number] = pinned_spec(tool, number, user=user).input_schema
+            pinned[number] = pinned_spec(tool, number, user=user)
         except DomainError as error:
             refused[number] = f"{error.message} {error.hint}"
-    schema = load_spec(tool).input_schema
-    return ToolShape(name=tool.wire_name, input_schema=schema, pinned=pinned, refused=refused)
+    spec = load_spec(tool)
+    return ToolShape(
+        name=tool.wire_name,
+        input_schema=spec.input_schema,
+        pinned={number: then.input_schema for number, then in pinned.items()},
+        refused=refused,
+        output_schema=_output_schema(spec),
+        pinned_outputs={number: _output_schema(then) for number, then in pinned.items()},
+    )
+
+
+def _output_schema(spec: ToolSpec) -> JsonSchema | None:
+    """Return what is known of a tool's output; of a sequence what its definition says."""
+    if spec.kind != ToolKind.SEQUENCE:
+        return spec.output_schema
+    try:
+        return output_schema_of(parse(spec.definition))
+    except DefinitionInvalid:  # of a format that this version does not run
+        return None
 
 
 def _ids(texts: Iterable[str]) -> list[UUID]:

@@ -16,6 +16,7 @@ from registry.review.drafts import tool_write
 from registry.schemas import check_schema
 from registry.services import tool_delete
 from sequences.definition import DefinitionInvalid, Problem, parse, to_json
+from sequences.flow import breaks, flow_problems
 from sequences.nesting import nesting_problems
 from sequences.selectors import tool_shapes
 from sequences.validation import validate
@@ -147,16 +148,14 @@ def sequence_problems(
         parsed = parse(definition)
     except DefinitionInvalid as error:
         return [*problems, *error.problems]
-    return [
-        *problems,
-        *validate(
-            parsed,
-            tools=tool_shapes(author, parsed),
-            input_schema=input_schema if isinstance(input_schema, dict) else {},
-            self_id=str(tool.pk),
-        ),
-        *nesting_problems(parsed, tool.pk),
-    ]
+    schema = input_schema if isinstance(input_schema, dict) else {}
+    tools = tool_shapes(author, parsed)
+    told = validate(parsed, tools=tools, input_schema=schema, self_id=str(tool.pk))
+    if not any(problem.field == "inputSchema" for problem in told):
+        paths = {problem.path for problem in told}
+        flow = flow_problems(parsed, tools=tools, input_schema=schema)
+        told += [found for found in flow if breaks(found) and found.path not in paths]
+    return [*problems, *told, *nesting_problems(parsed, tool.pk)]
 
 
 def sequence_impact(
