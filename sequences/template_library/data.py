@@ -146,11 +146,11 @@ ADD_UP = document(
             {"expression": worked_out("join(' + ', steps.values.result)")},
             title="Add it up",
             when="size(steps.values.result) > 0",
-            fallback={"value": {"result": None}},
+            fallback={"value": {"result": 0, "expression": ""}},
         ),
     ],
     {
-        "total": worked_out("steps.total.result || 'cannot be added up'"),
+        "total": worked_out("steps.total.expression && steps.total.result || 'cannot be added up'"),
         "values": out("values", "result"),
         "rows": out("table", "row_count"),
     },

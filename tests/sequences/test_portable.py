@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from registry.models import Tool
+from registry.models import Package, Tool
 from registry.services import tool_delete
 from sequences.beginnings import draft_from_document
 from sequences.documents import LARGEST, DocumentRefused, document_in, read_document
@@ -44,13 +44,17 @@ def sequence(alice: User, counter: Tool) -> Tool:
                 "text": {"source": "initialInput", "key": "text"},
                 "what": {"source": "static", "value": "lines"},
             },
-            forEach={"items": {"source": "expression", "value": "initial.texts"}, "parallel": 2},
+            forEach={"items": {"source": "expression", "value": "[initial.text]"}, "parallel": 2},
         ),
         title="Counts lines",
         wire_name="counts_lines",
         input_schema=factories.TEXT_SCHEMA,
         final={"n": {"source": "previousStep", "step": "counted", "path": "[0].count"}},
     )
+
+
+def packages(owner: User) -> Package:
+    return factories.make_package(added_by=owner)
 
 
 def written(tool: Tool, reader: User) -> dict[str, Any]:
@@ -126,7 +130,7 @@ def test_values_that_are_named_like_secrets_stay_here(alice):
 
 
 def test_a_tool_that_the_reader_may_not_use_is_not_named(alice, bob, counter):
-    hidden = workshop.make("echo", visibility="private", owner=alice, package=None)
+    hidden = workshop.make("echo", visibility="private", package=packages(alice))
     sequence = workshop.sequence_of(alice, workshop.step(hidden), workshop.step(counter))
     document = sequence_written(sequence, reader=bob)
     assert [tool.wire_name for tool in document.tools] == ["not_to_be_seen", "count_text"]
@@ -156,7 +160,7 @@ def test_a_tool_of_the_same_name_from_elsewhere_is_only_offered(alice, sequence,
 
 def test_nobody_chooses_a_tool_that_they_may_not_use(client, alice, bob, sequence):
     document = sequence_written(sequence, reader=alice)
-    hidden = workshop.make("echo", visibility="private", owner=bob, package=None)
+    hidden = workshop.make("echo", visibility="private", package=packages(bob))
     for choice in (str(hidden.pk), "nonsense"):
         page = client.post(IMPORT, {"document": json.dumps(document.as_json()), "tool-0": choice})
         assert page.status_code == 400
@@ -197,11 +201,11 @@ def test_an_import_begins_a_draft_and_publishes_nothing(client, alice, sequence)
     assert SequenceDraft.objects.count() == 0
     answer = client.post(IMPORT, {"document": text, "confirm": "1"})
     row = SequenceDraft.objects.get()
-    assert answer["Location"].endswith(f"/sequences/drafts/{row.pk}/")
+    assert answer["Location"].endswith(f"/sequences/drafts/{row.pk}/edit")
     draft = draft_from_json(row.document)
     assert (row.owner, row.tool, draft.name) == (alice, None, "Counts lines")
     assert draft.steps[0].tool == "count_text"
-    assert draft.steps[0].each.value == "initial.texts"
+    assert draft.steps[0].each.value == "[initial.text]"
     assert Tool.objects.count() == before
 
 
