@@ -51,7 +51,7 @@ def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> 
         play(taken, cancel=context.cancel, depth=context.depth)
         taken.refresh_from_db(fields=["status", "output", "error"])
     except (InterfaceError, OperationalError):
-        raise RunWaits(f"{spec.wire_name} was left.", status=RunStatus.QUEUED) from None
+        raise RunWaits(f"{spec.wire_name} was left.", stands=RunStatus.QUEUED) from None
     if taken.is_paused and context.parent_id is not None:
         run_cancel(taken)  # a program cannot be left in the middle
         raise ToolFailed(
@@ -78,7 +78,7 @@ def _answer(run: Run) -> Output:
         return Output(value=run.output, details=details)
     if not run.is_finished:
         message = f"{run.name} waits for a person."
-        raise RunWaits(message, status=_resting(run), details=details)
+        raise RunWaits(message, stands=_resting(run), details=details)
     error = run.error or {}
     failure = CallCancelled if run.status == RunStatus.CANCELLED else _class_of(error)
     raise failure(error.get("message", ""), error.get("hint", ""), phase="execute", details=details)

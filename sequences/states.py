@@ -208,18 +208,26 @@ def send_next(run: Run) -> None:
         enqueue_on_commit(run_id)
 
 
+def run_lock(run: Run) -> list[Run]:
+    """Let nobody else move a run, or the runs around it, until the transaction ends.
+
+    Returns them, the innermost first.
+    """
+    chain = [run]
+    while (step := chain[-1].parent_step) is not None:
+        chain.append(step.run)
+    for each in reversed(chain):  # from outside in, as every other writer locks them
+        Run.objects.select_for_update().get(pk=each.pk)
+    return chain
+
+
 def run_wake(run: Run) -> None:
     """Let a paused run go on, and the runs around it; the caller's transaction has the reason.
 
     A run that is at work (in another branch) finds the reason itself before it pauses.
     """
-    chain = [run]
-    while (step := chain[-1].parent_step) is not None:
-        chain.append(step.run)
     with transaction.atomic():
-        for each in reversed(chain):  # from outside in, as every other writer locks them
-            Run.objects.select_for_update().get(pk=each.pk)
-        for each in chain:
+        for each in run_lock(run):
             paused = Run.objects.filter(pk=each.pk, status__in=PAUSED)
             if paused.update(status=RunStatus.QUEUED, error=None, sent_at=None):
                 _send_root(each)

@@ -1,8 +1,9 @@
 """Ask a person in the middle of a run."""
 
+from datetime import timedelta
+
 from django.db import transaction
 from django.utils import timezone
-from datetime import timedelta
 
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable

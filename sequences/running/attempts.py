@@ -84,7 +84,7 @@ def call(
         calls.clear()
         journey.watch.pause(pause)
         if journey.watch.is_handing_over():
-            raise RunWaits(status=RunStatus.QUEUED)
+            raise RunWaits(stands=RunStatus.QUEUED)
         row.attempts += 1
         journey.journal.begin(row)
 

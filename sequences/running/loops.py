@@ -9,7 +9,7 @@ from config.lib.jsontext import shortened, size_of, storable
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import CallCancelled, OutputRejected
 from registry.execution import LARGEST_OUTPUT, LARGEST_RECORD
-from registry.schemas import type_of
+from registry.schema_messages import type_of
 from sequences.definition import ForEach, Step
 from sequences.mapping import resolve_inputs
 from sequences.models import RunStep

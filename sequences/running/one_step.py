@@ -95,7 +95,7 @@ def _call(journey: Journey, step: Step, row: RunStep, known: Known) -> None:
         output = call(spec, inputs, step, row, journey, calls)
         succeed(row, output, display_success(step, context=known, inputs=inputs, result=output))
     except RunWaits as waits:
-        if waits.status == RunStatus.QUEUED:
+        if waits.stands == RunStatus.QUEUED:
             return
         row.status, row.message = StepStatus.WAITING, waits.message
     except DomainError as problem:

@@ -19,10 +19,10 @@ class RunWaits(ToolError):
     default_hint = "It goes on once its question is answered on the page of the run."
 
     def __init__(
-        self, message: str = "", hint: str = "", *, status: str = RunStatus.WAITING, **extra: Any
+        self, message: str = "", hint: str = "", *, stands: str = RunStatus.WAITING, **extra: Any
     ) -> None:
         super().__init__(message, hint, **extra)
-        self.status = status
+        self.stands = stands
         """How the run stands; `queued` where it only waits for another worker."""
 
 

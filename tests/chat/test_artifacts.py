@@ -13,6 +13,7 @@ from chat.means import of_turn
 from chat.models import Artifact, Message, TurnEvent
 from chat.models.artifact import LARGEST
 from config.lib.jsontext import size_of
+from registry.artifact_store import LARGEST_TOTAL, ArtifactRejected
 from registry.context import CallContext
 from registry.errors import ArtifactNotFound
 from registry.execution import invoke
@@ -318,7 +319,7 @@ def test_a_secret_in_a_saved_file_is_masked(alice, tool, conversation, received)
 def test_a_file_that_cannot_be_kept_is_told_and_the_others_are_kept(
     alice, tool, conversation, received, monkeypatch
 ):
-    monkeypatch.setattr("chat.artifacts.LARGEST", 50)
+    monkeypatch.setattr("registry.artifact_store.LARGEST", 50)
     context = CallContext(
         user=alice, caller=Caller.CHAT, artifacts=ConversationArtifacts(conversation.pk)
     )

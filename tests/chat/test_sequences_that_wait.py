@@ -13,7 +13,7 @@ from chat.models.turn import TurnStatus
 from chat.requests import Reply, request_answer
 from registry.approval import Effect, Verdict
 from registry.models import Invocation
-from sequences import runner
+from sequences import running
 from sequences.models import Run, RunStep
 from tests import factories
 from tests.chat.conftest import finished, waiting
@@ -32,7 +32,7 @@ def worker() -> Iterator[None]:
     def work() -> None:
         while not over.wait(0.05):
             for run in Run.objects.filter(status="queued", parent_step=None):
-                runner.execute(run.pk)
+                running.execute(run.pk)
         connection.close()
 
     thread = threading.Thread(target=work)

@@ -14,7 +14,7 @@ from registry.context import CallContext
 from registry.errors import InvalidArguments
 from registry.models import Tool
 from registry.models.invocation import Caller
-from sequences import runner
+from sequences import running
 from sequences.authoring import SequenceAuthor
 from sequences.models import Run
 from tests.sequences import workshop
@@ -31,7 +31,7 @@ def client(alice: User, client_for: Callable[[User], Client]) -> Client:
 def failed(alice: User) -> Run:
     steps = [workshop.step(workshop.make("echo")), workshop.step(workshop.make("fail"))]
     run = workshop.run_of(workshop.sequence_of(alice, *steps), alice, input={"n": 1})
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     return run
 

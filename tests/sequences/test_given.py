@@ -12,7 +12,7 @@ from registry.context import CallContext
 from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.invocation import Caller
-from sequences import runner
+from sequences import running
 from sequences.launch import new_run
 from sequences.models import Run
 from sequences.runs import run_retry
@@ -48,7 +48,7 @@ def test_a_given_value_is_sealed_in_the_run_reaches_its_steps_and_goes_with_its_
     credential_set(alice, name="EXA_API_KEY", value="the stored value")
     run = started(alice, workshop.sequence_of(alice, workshop.step(keyed)))
     assert b"given-canary" not in bytes(run.given or b"")
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
     assert seen() == ["given-canary-value"]
@@ -59,14 +59,14 @@ def test_a_given_value_is_sealed_in_the_run_reaches_its_steps_and_goes_with_its_
 def test_a_sequence_in_a_sequence_has_the_given_values_too(alice: User, keyed: Tool) -> None:
     inner = workshop.sequence_of(alice, workshop.step(keyed), wire_name="inner")
     run = started(alice, workshop.sequence_of(alice, workshop.step(inner)))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     assert seen() == ["given-canary-value"]
     assert not Run.objects.exclude(given=None).exists()
 
 
 def test_a_step_that_declares_nothing_is_given_nothing(alice: User) -> None:
     run = started(alice, workshop.sequence_of(alice, workshop.step(workshop.make("echo"))))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     ((_, _, context),) = workshop.calls
     assert context.env(["EXA_API_KEY"]) == {}
     assert context.given == {}
@@ -77,15 +77,15 @@ def test_a_retry_takes_the_values_it_is_given_and_none_of_the_old_run(
     alice: User, keyed: Tool
 ) -> None:
     run = started(alice, workshop.sequence_of(alice, workshop.step(keyed)))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     bare = CallContext(user=alice, caller=Caller.REST)
     without = run_retry(run, context=bare)
-    runner.execute(without.pk)
+    running.execute(without.pk)
     without.refresh_from_db()
     assert without.error["code"] == "missing_credential"
     again = run_retry(run, context=bare.with_given({"EXA_API_KEY": "another value"}))
-    runner.execute(again.pk)
+    running.execute(again.pk)
     assert seen()[-1] == "another value"
 
 
@@ -112,7 +112,7 @@ def test_values_that_no_key_opens_fail_the_run_clearly(
 ) -> None:
     run = started(alice, workshop.sequence_of(alice, workshop.step(keyed)))
     Run.objects.filter(pk=run.pk).update(given=b"not sealed")
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "failed"
     assert run.error["code"] == "credential_unreadable"

@@ -18,7 +18,7 @@ from registry.loading import load_spec
 from registry.models import Invocation, Tool
 from registry.models.invocation import Caller
 from registry.results import Failed, Succeeded, ToolResult
-from sequences import launch, runner, tasks
+from sequences import launch, running, tasks
 from sequences.models import Run
 from tests import factories
 from tests.sequences import workshop
@@ -39,7 +39,7 @@ def worker() -> Iterator[None]:
     def work() -> None:
         while not over.wait(0.05):
             for run in Run.objects.filter(status="queued", parent_step=None):
-                runner.execute(run.pk)
+                running.execute(run.pk)
         connection.close()
 
     thread = Thread(target=work)
@@ -169,7 +169,7 @@ def test_a_sequence_inside_a_sequence_runs_in_the_same_worker(alice: User) -> No
     )
     outer = workshop.sequence_of(alice, workshop.step(inner, storeOutputAs="inner"))
     run = workshop.run_of(outer, alice)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     child = Run.objects.exclude(pk=run.pk).get()
     assert run.status == "succeeded"
@@ -183,7 +183,7 @@ def test_a_sequence_inside_a_sequence_runs_in_the_same_worker(alice: User) -> No
 def test_a_failure_inside_is_told_outside(alice: User) -> None:
     inner = workshop.sequence_of(alice, workshop.step(workshop.make("fail")), wire_name="inner")
     run = workshop.run_of(workshop.sequence_of(alice, workshop.step(inner)), alice)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.error["message"] == "Step 1 (inner) failed: Step 1 (fail) failed: It is broken."
 
@@ -193,7 +193,7 @@ def test_sequences_stand_inside_one_another_five_deep_at_most(alice: User) -> No
     for depth in range(6):
         tool = workshop.sequence_of(alice, workshop.step(tool), wire_name=f"nested_{depth}")
     run = workshop.run_of(tool, alice)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "failed"
     assert "more than 5 deep" in run.error["message"]
@@ -219,7 +219,7 @@ def test_a_run_that_ends_while_it_is_given_up_keeps_its_ending(alice: User) -> N
 
     def finish_first(note: JsonObject) -> None:
         """Stand for a worker that is faster by a moment."""
-        runner.execute(run.pk)
+        running.execute(run.pk)
 
     workshop.calls.clear()
     run.steps.create(number=99, tool_name="x", started_at=timezone.now())

@@ -12,7 +12,7 @@ from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.models import Invocation, Tool
 from registry.services import tool_delete, tool_publish
-from sequences import runner
+from sequences import running
 from sequences.models import Run
 from sequences.states import run_claim
 from sequences.watch import Watch
@@ -23,7 +23,7 @@ ECHO_INPUT = {"text": {"source": "initialInput", "key": "text"}}
 
 
 def finished(run: Run) -> Run:
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     return run
 
@@ -216,13 +216,13 @@ def test_a_run_whose_caller_gave_up_starts_no_step(alice: User) -> None:
     assert run is not None
     cancel = Event()
     cancel.set()
-    runner.play(run, cancel=cancel, depth=0)
+    running.play(run, cancel=cancel, depth=0)
     assert (run.status, run.steps.count()) == ("cancelled", 0)
 
 
 def test_a_message_that_comes_twice_does_nothing_the_second_time(alice: User) -> None:
     run = ran(alice, workshop.step(workshop.make("echo")))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     assert len(workshop.calls) == 1
 
 
@@ -346,7 +346,7 @@ def test_a_fault_of_our_own_does_not_leave_the_run_running(
     assert run is not None
     version.snapshot = {}
     run.tool_version = version
-    runner.play(run, cancel=Event(), depth=0)
+    running.play(run, cancel=Event(), depth=0)
     assert (run.status, run.error["code"]) == ("failed", "run_stopped")
     assert "stopped unexpectedly" in caplog.text
 
@@ -358,5 +358,5 @@ def test_a_run_that_was_given_up_keeps_its_ending(alice: User) -> None:
     from django.utils import timezone
 
     Run.objects.filter(pk=run.pk).update(status="failed", finished_at=timezone.now())
-    runner.play(run, cancel=Event(), depth=0)
+    running.play(run, cancel=Event(), depth=0)
     assert run.status == "failed"

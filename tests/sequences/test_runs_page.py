@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 
 from registry.models import Tool
-from sequences import runner
+from sequences import running
 from sequences.models import Run
 from tests import factories
 from tests.sequences import workshop
@@ -29,7 +29,7 @@ def failed(alice: User) -> Run:
         workshop.step(workshop.make("fail")),
     ]
     run = workshop.run_of(workshop.sequence_of(alice, *steps), alice, input={"n": "<i>"})
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     return run
 
@@ -55,7 +55,7 @@ def test_a_run_under_way_asks_for_itself_until_it_is_over(client: Client, alice:
     assert "every 1s" in fragment
     assert "<html" not in fragment
     assert "It waits for a worker" in fragment
-    runner.execute(run.pk)
+    running.execute(run.pk)
     fragment = client.get(page_of(run), headers={"HX-Request": "true"}).content.decode()
     assert "every 1s" not in fragment
 
@@ -208,7 +208,7 @@ def test_the_admin_shows_runs_and_lets_nobody_change_them(
 def test_a_run_of_a_nested_sequence_leads_to_the_inner_run(client: Client, alice: User) -> None:
     inner = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
     run = workshop.run_of(workshop.sequence_of(alice, workshop.step(inner)), alice)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     child = Run.objects.get(parent_step__run=run)
     assert page_of(child) in client.get(page_of(run)).content.decode()
     assert page_of(run) in client.get(page_of(child)).content.decode()
@@ -218,7 +218,7 @@ def test_a_run_shows_the_pictures_of_its_steps(client: Client, alice: User) -> N
     run = workshop.run_of(
         workshop.sequence_of(alice, workshop.step(workshop.make("picture"))), alice
     )
-    runner.execute(run.pk)
+    running.execute(run.pk)
     text = client.get(page_of(run)).content.decode()
     assert f'src="data:image/png;base64,{workshop.PIXEL}"' in text
     assert text.count(workshop.PIXEL) == text.count('<img src="data:image/png')
@@ -227,6 +227,6 @@ def test_a_run_shows_the_pictures_of_its_steps(client: Client, alice: User) -> N
 
 def test_factories_make_a_sequence_that_runs(client: Client, alice: User) -> None:
     run = workshop.run_of(factories.make_sequence(alice), alice, input={"text": "6*7"})
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"

@@ -15,7 +15,7 @@ from registry.models.invocation import Caller
 from registry.review.deciding import proposal_approve
 from registry.review.drafts import draft_of
 from registry.services import tool_review
-from sequences import runner, runs, services
+from sequences import running, runs, services
 from sequences.definition import DefinitionInvalid
 from sequences.models import Run
 from tests import factories
@@ -210,7 +210,7 @@ def failed(alice: User) -> Run:
         workshop.step(workshop.make("fail")),
     )
     run = runs.run_start(tool, {"n": 1}, context=browser(alice))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "failed"
     return run
@@ -220,7 +220,7 @@ def test_a_retry_takes_over_the_steps_before(alice: User, failed: Run) -> None:
     workshop.calls.clear()
     again = runs.run_retry(failed, context=browser(alice), from_step=2)
     assert again.input == {"n": 1}
-    runner.execute(again.pk)
+    running.execute(again.pk)
     again.refresh_from_db()
     assert again.retry_of == failed
     assert [step.status for step in again.steps.order_by("number")] == ["reused", "failed"]
@@ -236,7 +236,7 @@ def test_a_retry_with_the_current_version_runs_what_was_mended(alice: User, fail
     steps = [tool.definition["steps"][0], mended]
     change(tool, alice, definition={"format": 1, "steps": steps})
     again = runs.run_retry(failed, context=browser(alice), from_step=2, version="current")
-    runner.execute(again.pk)
+    running.execute(again.pk)
     again.refresh_from_db()
     assert again.status == "succeeded"
     assert again.tool_version.number == 2
@@ -255,7 +255,7 @@ def test_a_step_that_was_changed_cannot_be_taken_over(alice: User, failed: Run) 
 def test_a_step_that_was_not_run_or_failed_cannot_be_taken_over(alice: User) -> None:
     fail, echo = workshop.step(workshop.make("fail")), workshop.step(workshop.make("echo"))
     run = runs.run_start(make(alice, fail, echo, echo), {}, context=browser(alice))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     for number in (2, 3):
         with pytest.raises(InvalidInput, match="Step 1 has no output that could be kept"):
@@ -269,10 +269,10 @@ def test_a_failure_that_the_run_went_past_is_taken_over_as_such(alice: User) -> 
     passed = workshop.step(workshop.make("fail"), continueOnFailure=True, storeOutputAs="lost")
     tool = make(alice, passed, workshop.step(workshop.make("echo")))
     run = runs.run_start(tool, {}, context=browser(alice))
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     again = runs.run_retry(run, context=browser(alice), from_step=2)
-    runner.execute(again.pk)
+    running.execute(again.pk)
     assert [step.status for step in again.steps.order_by("number")] == ["failed", "succeeded"]
 
 

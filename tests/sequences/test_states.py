@@ -8,7 +8,7 @@ from django.db import ProgrammingError
 from django.utils import timezone
 
 from config.lib.errors import Conflict
-from sequences import runner, states, tasks
+from sequences import running, states, tasks
 from sequences.models import Run, RunStep
 from tests.sequences import workshop
 
@@ -27,7 +27,7 @@ def test_only_one_worker_gets_a_run(run: Run) -> None:
 def test_a_run_that_waits_is_cancelled_at_once(run: Run) -> None:
     states.run_cancel(run)
     assert (run.status, run.error["code"], run.is_finished) == ("cancelled", "cancelled", True)
-    runner.execute(run.pk)
+    running.execute(run.pk)
     assert run.steps.count() == 0
 
 
@@ -39,13 +39,13 @@ def test_a_run_under_way_is_asked_to_cancel(run: Run) -> None:
 
 
 def test_a_run_that_is_over_cannot_be_cancelled(run: Run) -> None:
-    runner.execute(run.pk)
+    running.execute(run.pk)
     with pytest.raises(Conflict, match="over already"):
         states.run_cancel(run)
 
 
 def test_the_database_refuses_to_go_back(run: Run) -> None:
-    runner.execute(run.pk)
+    running.execute(run.pk)
     with pytest.raises(ProgrammingError, match="Invalid transition"):
         Run.objects.filter(pk=run.pk).update(status="queued", finished_at=None)
 
