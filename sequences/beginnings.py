@@ -7,7 +7,6 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from config.lib.types import JsonObject, JsonSchema
-from sequences.documents import SequenceDocument
 from sequences.forms.drafts import Draft, draft_to_json
 from sequences.forms.saved import draft_from_tool
 from sequences.forms.step_tools import tools_chosen

@@ -1,12 +1,13 @@
 """Take a sequence out as a file, and bring one in as a draft."""
 
+from uuid import UUID
+
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
-from uuid import UUID
 
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
