@@ -7,10 +7,11 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from config.lib.types import JsonObject, JsonSchema
-from sequences.forms.drafts import Draft, draft_to_json
+from sequences.drafts import draft_begin
+from sequences.forms.drafts import Draft
 from sequences.forms.saved import draft_from_tool
 from sequences.forms.step_tools import tools_chosen
-from sequences.models import DraftRevision, SampleInput, SequenceDraft
+from sequences.models import SampleInput, SequenceDraft
 from sequences.portable import Resolved, resolved
 from sequences.services import new_sequence
 
@@ -32,7 +33,7 @@ def draft_from_document(owner: User, whole: Resolved, *, label: str) -> Begun:
     under its name, the step that calls it finds it.
     """
     document = whole.document
-    draft = _created(
+    draft = draft_begin(
         owner,
         form_of(
             owner,
@@ -80,12 +81,3 @@ def form_of(
     tool.definition = {**definition, "steps": steps}
     pins = [(str(s.get("toolToRunId") or ""), str(s.get("toolVersion") or "")) for s in steps]
     return draft_from_tool(tool, tools_chosen(owner, pins))
-
-
-def _created(owner: User, form: Draft, *, label: str) -> SequenceDraft:
-    document = draft_to_json(form)
-    draft = SequenceDraft.objects.create(owner=owner, document=document, updated_by=owner)
-    DraftRevision.objects.create(
-        draft=draft, number=1, document=document, label=label[:120], author=owner
-    )
-    return draft

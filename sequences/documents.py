@@ -1,4 +1,4 @@
-"""The shape of a sequence in a file: what it is, and the tools it calls by what they are everywhere.
+"""The shape of a sequence in a file: what it is, and what its tools are called everywhere.
 
 Ids and numbers of versions mean nothing at another Outfitter, so the steps of a document name
 their tools by `ToolNamed.id`, and a pinned version is named by what it was (its digest).

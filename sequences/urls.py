@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.views import builder, imports, runs, sequences, starts
+from sequences.views import drafts, imports, palette, runs, sequences, starts
 
 app_name = "sequences"
 
@@ -10,8 +10,11 @@ urlpatterns = [
     path("sequences/templates/<slug:template>/start", starts.template_start, name="template_start"),
     path("sequences/import", imports.sequence_import, name="sequence_import"),
     path("sequences/<uuid:tool_id>/export.json", imports.sequence_export, name="sequence_export"),
-    path("sequences/new", builder.sequence_create, name="sequence_create"),
-    path("sequences/<uuid:tool_id>/edit", builder.sequence_edit, name="sequence_edit"),
+    path("sequences/new", drafts.sequence_create, name="sequence_create"),
+    path("sequences/palette", palette.step_palette, name="step_palette"),
+    path("sequences/drafts/<uuid:draft_id>/edit", drafts.draft_edit, name="draft_edit"),
+    path("sequences/drafts/<uuid:draft_id>/discard", drafts.draft_discard, name="draft_discard"),
+    path("sequences/<uuid:tool_id>/edit", drafts.sequence_edit, name="sequence_edit"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
     path("runs/", runs.run_list, name="run_list"),

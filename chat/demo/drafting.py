@@ -29,7 +29,7 @@ UNDERSTOOD = (
 def tools_told(messages: Sequence[JsonObject]) -> list[JsonObject]:
     """Return the tools that a system message tells of: name, description, parameters, returns."""
     for message in messages:
-        before, marker, told = str(message.get("content") or "").partition(TOOLS_FOLLOW)
+        _, marker, told = str(message.get("content") or "").partition(TOOLS_FOLLOW)
         if message["role"] == "system" and marker:
             try:
                 found = json.loads(told)
@@ -79,14 +79,14 @@ class _Drafted:
         said = arguments_for(schema, part, tool["name"], tool.get("description", ""))
         main = next((name for name in required if _is_open_text(properties[name])), None)
         inputs: JsonObject = {}
-        for name in properties:
+        for name, spec in properties.items():
             value = said.get(name)
             if name == main and not (isinstance(value, str) and _is_quoted(value, part)):
-                inputs[name] = self._worked_on(name, properties[name])
+                inputs[name] = self._worked_on(name, spec)
             elif value is not None and not (name == main and value == ""):
                 inputs[name] = {"value": value}
-            elif name in required and "default" not in properties[name]:
-                inputs[name] = {"input": self._input(name, properties[name])}
+            elif name in required and "default" not in spec:
+                inputs[name] = {"input": self._input(name, spec)}
         name = self._free(tool["name"])
         self.steps.append(
             {

@@ -1,5 +1,7 @@
 """Describe a sequence in words."""
 
+from typing import cast
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
@@ -19,8 +21,7 @@ from sequences.beginnings import Begun, draft_from_document
 @require_http_methods(["GET", "POST"])
 async def sequence_describe(request: HttpRequest) -> HttpResponse:
     """Take a person's words and open the draft that a model makes of them."""
-    user = await request.auser()
-    assert isinstance(user, User)
+    user = cast(User, await request.auser())
     words = clean_text(request.POST.get("words", ""))
     model = request.POST.get("model", "")
     if request.method == "GET":

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.urls import reverse
 from drf_spectacular.utils import OpenApiParameter, extend_schema
-from rest_framework import serializers, status
+from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
@@ -12,38 +12,10 @@ from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 from sequences import selectors
+from sequences.api.copy_serializers import SequenceDocumentSerializer, SequenceImportedSerializer
 from sequences.beginnings import draft_from_document
 from sequences.documents import read_document
 from sequences.portable import Resolved, resolved, sequence_written
-
-
-class SequenceDocumentSerializer(serializers.Serializer[object]):
-    """A sequence as a file; its steps name their tools by `tools[].id`."""
-
-    outfitter = serializers.ChoiceField(choices=["sequence"])
-    format = serializers.IntegerField()
-    name = serializers.CharField()
-    description = serializers.CharField(required=False)
-    inputSchema = serializers.DictField(required=False)
-    definition = serializers.DictField()
-    tools = serializers.ListField(child=serializers.DictField(), required=False)
-    requiredScopes = serializers.ListField(child=serializers.CharField(), required=False)
-    samples = serializers.ListField(child=serializers.DictField(), required=False)
-    leftOut = serializers.ListField(child=serializers.CharField(), required=False)
-
-
-class SequenceImportedSerializer(serializers.Serializer[object]):
-    """What came of it, or would: each tool with what it is here, and what is to be mended.
-
-    A preview has neither `draft` nor `page`.
-    """
-
-    draft = serializers.UUIDField(required=False)
-    page = serializers.CharField(required=False)
-    name = serializers.CharField()
-    tools = serializers.ListField(child=serializers.DictField())
-    problems = serializers.ListField(child=serializers.DictField())
-    notes = serializers.ListField(child=serializers.CharField())
 
 
 class SequenceExportView(APIView):

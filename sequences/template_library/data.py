@@ -194,7 +194,7 @@ CONVERT = document(
         "measurements": [
             {"value": 3, "unit": "mile"},
             {"value": 1500, "unit": "m"},
-            {"value": 0.5, "unit": "nautical mile"},
+            {"value": 250, "unit": "yard"},
         ],
         "to": "km",
     },

@@ -135,7 +135,7 @@ TIDY_NAMES = document(
     {
         "names": worked_out("sort(steps.titled[].text)"),
         "count": worked_out("length(steps.titled)"),
-        "text": worked_out("join('\\n', sort(steps.titled[].text))"),
+        "text": worked_out("join('\n', sort(steps.titled[].text))"),
     },
     {"names": "grace hopper\n  ADA   LOVELACE\n\nalan turing "},
 )

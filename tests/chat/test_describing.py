@@ -103,8 +103,9 @@ def test_what_is_wrong_goes_back_to_the_model_which_mends_it(client, scripted):
     answer = client.post(DESCRIBE, {"words": WORDS, "model": MODEL})
     told = scripted.requests[1]["messages"][-1]
     assert told["role"] == "tool"
-    assert "step 1, inputMapping.text: No earlier step stores its output as “clean”." in (
-        told["content"]
+    assert (
+        "step 1, inputMapping.text: No earlier step stores its output as “clean”."
+        in (told["content"])
     )
     assert SequenceDraft.objects.count() == 1
     assert "It took 2 tries." in said(client, answer)
@@ -139,9 +140,7 @@ def test_a_model_that_never_gets_it_right_leaves_the_words_and_the_tools(client,
             "Step “a” needs either a tool or a question to ask.",
         ),
         (
-            without_output(
-                steps=[{"name": "a", "tool": "count_text", "inputs": {"text": {}}}]
-            ),
+            without_output(steps=[{"name": "a", "tool": "count_text", "inputs": {"text": {}}}]),
             "step a, input text: give exactly one of",
         ),
     ],

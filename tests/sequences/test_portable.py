@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
-from registry.models import Package, Tool
+from registry.models import Tool
 from registry.services import tool_delete
 from sequences.beginnings import draft_from_document
 from sequences.documents import LARGEST, DocumentRefused, document_in, read_document
@@ -53,8 +53,10 @@ def sequence(alice: User, counter: Tool) -> Tool:
     )
 
 
-def packages(owner: User) -> Package:
-    return factories.make_package(added_by=owner)
+def private(owner: User) -> Tool:
+    return workshop.sequence_of(
+        owner, workshop.step(workshop.make("echo")), visibility="private", wire_name="their_own"
+    )
 
 
 def written(tool: Tool, reader: User) -> dict[str, Any]:
@@ -130,11 +132,11 @@ def test_values_that_are_named_like_secrets_stay_here(alice):
 
 
 def test_a_tool_that_the_reader_may_not_use_is_not_named(alice, bob, counter):
-    hidden = workshop.make("echo", visibility="private", package=packages(alice))
+    hidden = private(alice)
     sequence = workshop.sequence_of(alice, workshop.step(hidden), workshop.step(counter))
     document = sequence_written(sequence, reader=bob)
     assert [tool.wire_name for tool in document.tools] == ["not_to_be_seen", "count_text"]
-    assert "echo" not in json.dumps(document.as_json())
+    assert "their_own" not in json.dumps(document.as_json())
 
 
 def test_a_tool_that_is_not_here_is_a_problem_with_choices(alice, sequence, counter):
@@ -160,7 +162,7 @@ def test_a_tool_of_the_same_name_from_elsewhere_is_only_offered(alice, sequence,
 
 def test_nobody_chooses_a_tool_that_they_may_not_use(client, alice, bob, sequence):
     document = sequence_written(sequence, reader=alice)
-    hidden = workshop.make("echo", visibility="private", package=packages(bob))
+    hidden = private(bob)
     for choice in (str(hidden.pk), "nonsense"):
         page = client.post(IMPORT, {"document": json.dumps(document.as_json()), "tool-0": choice})
         assert page.status_code == 400

@@ -136,7 +136,7 @@ def ran(name: str, owner: User, given: dict[str, Any] | None = None) -> Run:
             "beginning-of-a-text",
             {
                 "text": "Tools do one thing. Sequences put them together.",
-                "words": 29,
+                "words": 28,
                 "wasCut": True,
             },
         ),
@@ -144,9 +144,9 @@ def ran(name: str, owner: User, given: dict[str, Any] | None = None) -> Run:
         (
             "convert-measurements",
             {
-                "values": [4.828032, 1.5, 0.926],
-                "sum": 7.254032,
-                "least": 0.926,
+                "values": [4.828032, 1.5, 0.2286],
+                "sum": 6.556632,
+                "least": 0.2286,
                 "greatest": 4.828032,
                 "unit": "kilometer",
             },
