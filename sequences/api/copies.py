@@ -15,7 +15,8 @@ from sequences import selectors
 from sequences.api.copy_serializers import SequenceDocumentSerializer, SequenceImportedSerializer
 from sequences.beginnings import draft_from_document
 from sequences.documents import read_document
-from sequences.portable import Resolved, resolved, sequence_written
+from sequences.exporting import sequence_written
+from sequences.portable import Resolved, resolved
 
 
 class SequenceExportView(APIView):

@@ -192,9 +192,9 @@ CONVERT = document(
     },
     {
         "measurements": [
-            {"value": 3, "unit": "mile"},
+            {"value": 2, "unit": "mile"},
             {"value": 1500, "unit": "m"},
-            {"value": 250, "unit": "yard"},
+            {"value": 500, "unit": "m"},
         ],
         "to": "km",
     },

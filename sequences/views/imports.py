@@ -15,7 +15,8 @@ from config.lib.jsontext import clean_text
 from sequences import selectors
 from sequences.beginnings import Begun, draft_from_document
 from sequences.documents import LARGEST, DocumentRefused, SequenceDocument, document_in
-from sequences.portable import Resolved, resolved, sequence_written
+from sequences.exporting import sequence_written
+from sequences.portable import Resolved, resolved
 from sequences.views.previews import preview_of
 
 

@@ -13,6 +13,7 @@ from config.lib.paging import CappedPaginator
 from registry.impact.asked import impact_of_end
 from registry.impact.picture import picture_of
 from sequences import selectors, services
+from sequences.repairing import sequences_troubled
 
 SEQUENCES_A_PAGE = 24
 
@@ -23,7 +24,9 @@ def sequence_list(request: SignedInRequest) -> HttpResponse:
     """List a person's own sequences, those of their teams and the public ones."""
     sequences = selectors.sequences_visible_to(request.user).order_by("title", "pk")
     page = CappedPaginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
-    return render(request, "sequences/sequence_list.html", {"page": page})
+    troubled = sequences_troubled(request.user, page.object_list)
+    cards = [(tool, troubled.get(tool.pk, "")) for tool in page]
+    return render(request, "sequences/sequence_list.html", {"page": page, "cards": cards})
 
 
 @login_required

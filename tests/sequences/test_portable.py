@@ -13,9 +13,10 @@ from registry.models import Tool
 from registry.services import tool_delete
 from sequences.beginnings import draft_from_document
 from sequences.documents import LARGEST, DocumentRefused, document_in, read_document
+from sequences.exporting import sequence_written
 from sequences.forms.drafts import draft_from_json
 from sequences.models import SequenceDraft
-from sequences.portable import resolved, sequence_written
+from sequences.portable import resolved
 from tests import factories
 from tests.sequences import workshop
 

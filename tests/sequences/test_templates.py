@@ -144,10 +144,10 @@ def ran(name: str, owner: User, given: dict[str, Any] | None = None) -> Run:
         (
             "convert-measurements",
             {
-                "values": [4.828032, 1.5, 0.2286],
-                "sum": 6.556632,
-                "least": 0.2286,
-                "greatest": 4.828032,
+                "values": [3.218688, 1.5, 0.5],
+                "sum": 5.218688,
+                "least": 0.5,
+                "greatest": 3.218688,
                 "unit": "kilometer",
             },
         ),
