@@ -16,7 +16,7 @@ from sequences.opened import opened_tool
 from sequences.repairing import draft_repairs, sequences_troubled
 from sequences.repairs import Called, Given, Repair, Version, misfits, repairs_of
 from tests.sequences import workshop
-from tests.sequences.test_builder import sent_by
+from tests.sequences.test_builder import fields_of
 
 OLD = {
     "type": "object",
@@ -197,7 +197,7 @@ def offered(alice: User, sequence: Tool) -> dict[str, str]:
 
 def pressed(client: Client, sequence: Tool, action: str) -> Any:
     url = f"/sequences/{sequence.pk}/edit"
-    sent = sent_by(client.get(url))
+    sent = fields_of(client.get(url))
     return client.post(url, {**sent, "action": action})
 
 
