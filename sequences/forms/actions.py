@@ -52,6 +52,13 @@ def act(draft: Draft, action: str) -> Acted:
             return Acted(
                 label=f"Turned step {index + 1} {'off' if steps[index].disabled else 'on'}"
             )
+        case _:
+            return _act_on_places(draft, name, numbers)
+
+
+def _act_on_places(draft: Draft, name: str, numbers: list[int]) -> Acted:
+    steps = draft.steps
+    match name, numbers:
         case "fold", [index] if index < len(steps):
             steps[index].collapsed = not steps[index].collapsed
             return Acted()

@@ -53,7 +53,7 @@ function request(action) {
   document.addEventListener("htmx:afterRequest", note);
   const opened = whole ? openFolds() : [];
   return htmx
-    .ajax("POST", form().action, {
+    .ajax("POST", form().getAttribute("action"), {
       source: form(),
       target: "#builder",
       swap: whole ? "innerHTML show:none" : "none",
