@@ -1,8 +1,10 @@
 """What calls of a tool do, seen through the sequences that call others."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 from uuid import UUID
 
+from config.lib.types import JsonObject
 from registry.annotations import Annotations, annotations_of, annotations_together
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
@@ -10,16 +12,30 @@ from registry.models import Package, Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
-HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
+
+class Called(NamedTuple):
+    """A tool that a step calls: as it stands now, and at the version that is called."""
+
+    tool: Tool
+    spec: ToolSpec
+
+
+_HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
 """Kinds that reach only the hosts that review allows their package."""
 
 
 def annotations_now(spec: ToolSpec) -> Annotations:
     """Return what is known of a tool now; of a sequence what holds of its steps together."""
     if spec.kind == ToolKind.SEQUENCE:
-        inner = [tool for tool in tools_within(spec) if tool.kind != ToolKind.SEQUENCE]
-        return annotations_together(map(annotations_now, inner))
-    return annotations_of(spec, _hosts(spec) if spec.kind in HOSTED else None)
+        return annotations_of_calls(tools_within(spec))
+    return annotations_of(spec, _hosts(spec) if spec.kind in _HOSTED else None)
+
+
+def annotations_of_calls(specs: Iterable[ToolSpec]) -> Annotations:
+    """Return what holds of calling all of these; what sequences among them call is among them."""
+    return annotations_together(
+        annotations_now(spec) for spec in specs if spec.kind != ToolKind.SEQUENCE
+    )
 
 
 def known_of(tool: Tool) -> Annotations | None:
@@ -31,35 +47,59 @@ def known_of(tool: Tool) -> Annotations | None:
 
 
 def tools_within(spec: ToolSpec) -> list[ToolSpec]:
-    """Return the tools that a sequence calls, those of the sequences in it too, each once.
+    """Return the tools that a sequence calls, as `called_within` does."""
+    definition = spec.definition if spec.kind == ToolKind.SEQUENCE else None
+    return [called.spec for called in called_within(definition)]
 
-    A tool that is gone, or a version that never was, is left out: its step fails.
+
+def scopes_within(definition: JsonObject | None) -> dict[str, list[str]]:
+    """Return the scopes that the steps of a sequence require now, each with the tools that do."""
+    scopes: dict[str, list[str]] = {}
+    for tool, spec in called_within(definition):
+        for scope in sorted(tool.required_scopes):
+            scopes.setdefault(scope, []).append(spec.wire_name)
+    return dict(sorted(scopes.items()))
+
+
+def called_within(definition: JsonObject | None) -> list[Called]:
+    """Return what a sequence calls, what the sequences in it call too, each once.
+
+    A tool that is gone, or a version that never was, is left out: its step fails. A step that is
+    switched off calls nothing.
     """
-    found: dict[tuple[UUID, int], ToolSpec] = {}
-    waiting = [spec]
+    found: dict[tuple[UUID, int], Called] = {}
+    waiting = [definition]
     while waiting:
-        for inner in _steps_of(waiting.pop()):
-            key = (inner.tool_id, inner.version)
+        for called in _steps_of(waiting.pop()):
+            spec = called.spec
+            key = (spec.tool_id, spec.version)
             if key not in found:
-                found[key] = inner
-                waiting.append(inner)
+                found[key] = called
+                if spec.kind == ToolKind.SEQUENCE:
+                    waiting.append(spec.definition)
     return list(found.values())
 
 
-def _steps_of(spec: ToolSpec) -> Iterator[ToolSpec]:
-    steps = (spec.definition or {}).get("steps", ()) if spec.kind == ToolKind.SEQUENCE else ()
-    called = [step for step in steps if not step.get("disabled")]
+def _steps_of(definition: JsonObject | None) -> Iterator[Called]:
+    called = [step for step in _steps_in(definition) if not step.get("disabled")]
     wanted = {(id_, step.get("toolVersion")) for step in called if (id_ := _id_of(step))}
-    tools = Tool.objects.filter(deleted_at=None).in_bulk([tool_id for tool_id, _ in wanted])
+    ids = [tool_id for tool_id, _ in wanted]
+    tools = Tool.objects.filter(deleted_at=None).in_bulk(ids) if ids else {}
     for tool_id, version in sorted(wanted, key=str):
         try:
             if tool := tools.get(tool_id):
-                yield load_spec(tool, version)
+                yield Called(tool, load_spec(tool, version))
         except ToolUnavailable:
             continue
 
 
-def _id_of(step: dict[str, object]) -> UUID | None:
+def _steps_in(definition: JsonObject | None) -> list[JsonObject]:
+    """Return the steps of a definition, however unfinished."""
+    steps = (definition or {}).get("steps")
+    return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
+
+
+def _id_of(step: JsonObject) -> UUID | None:
     try:
         return UUID(str(step.get("toolToRunId")))
     except ValueError:

@@ -3,9 +3,27 @@ what its first steps have done is not to be done again because a later one had t
 
 from registry.approval import Effect, everything_allowed
 from registry.context import CallContext
-from registry.effects import tools_within
-from registry.errors import ApprovalRequired, MissingCredential
+from registry.effects import scopes_within, tools_within
+from registry.errors import ApprovalRequired, MissingCredential, PermissionRefused
 from registry.specs import ToolSpec
+
+
+def require_steps_permitted(spec: ToolSpec, context: CallContext) -> None:
+    """Raise PermissionRefused, naming the scopes, when a step would lack one of its tool's.
+
+    Inside a run everything was looked at when the outermost sequence started.
+    """
+    if context.depth or not (required := scopes_within(spec.definition)):
+        return
+    scopes = context.granted(context.scopes)
+    missing = sorted(required.keys() - scopes) if scopes is not None else []
+    if missing:
+        told = ", ".join(f"{scope} (for {', '.join(required[scope])})" for scope in missing)
+        raise PermissionRefused(
+            f"{spec.wire_name} calls tools that require the scope {told}. No step was run.",
+            "Grant the scope to the agent or the token, or take the step out.",
+            missing_scopes=missing,
+        )
 
 
 def require_steps_approved(spec: ToolSpec, context: CallContext) -> None:

@@ -7,7 +7,11 @@ from registry.context import CallContext
 from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
 from registry.executors.base import Output
 from registry.specs import ToolSpec
-from sequences.approval import require_steps_approved, require_steps_credentials
+from sequences.approval import (
+    require_steps_approved,
+    require_steps_credentials,
+    require_steps_permitted,
+)
 from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
 from sequences.models import Run, RunStep
@@ -29,6 +33,7 @@ class SequenceExecutor:
                 f"Sequences stand inside one another more than {MAX_DEPTH} deep.",
                 "Call the inner tools directly instead of through another sequence.",
             )
+        require_steps_permitted(spec, context)
         require_steps_approved(spec, context)
         require_steps_credentials(spec, context)
         if context.depth == 0:

@@ -10,7 +10,7 @@ from registry.context import CallContext
 from registry.execution import permitted
 from registry.loading import load_spec
 from registry.models import Tool
-from sequences.approval import require_steps_approved
+from sequences.approval import require_steps_approved, require_steps_permitted
 from sequences.definition import Definition, parse
 from sequences.launch import launch, new_run
 from sequences.models import Run, RunStep
@@ -29,6 +29,7 @@ def run_start(
     """
     spec = load_spec(tool, version)
     checked = permitted(spec, arguments, context)
+    require_steps_permitted(spec, context)
     require_steps_approved(spec, context)
     return launch(spec, checked, context)
 
@@ -59,6 +60,7 @@ def run_retry(
         agent_id=run.agent_id, turn_id=run.turn_id, scopes=_common_scopes(run, context)
     )
     arguments = permitted(spec, run.input, context)
+    require_steps_permitted(spec, context)
     require_steps_approved(spec, context)
     with transaction.atomic():
         again = new_run(spec, arguments, context)

@@ -17,7 +17,7 @@ from registry.calling import call_directly, direct_context, launch
 from registry.context import CallContext
 from registry.deprecated import is_retired
 from registry.deprecation import may_deprecate
-from registry.effects import known_of
+from registry.effects import known_of, scopes_within
 from registry.errors import InvalidArguments, ToolError
 from registry.filters import ToolFilters, categories_visible_to, tools_listed
 from registry.media import media_in, without_media
@@ -164,6 +164,7 @@ def _context(
         "strip": health_strip(tool),
         "tokens": tokens_of(tool),
         "known": known_of(tool),
+        "steps_require": scopes_within(tool.definition if tool.kind == "sequence" else None),
         "versions": versions_of(tool)[:VERSIONS_SHOWN],
         "calls": invocations_of(tool, request.user)[:CALLS_SHOWN],
         "is_retired": is_retired(tool),
