@@ -1,6 +1,6 @@
 from django.urls import path
 
-from sequences.views import drafts, imports, palette, runs, sequences, starts
+from sequences.views import drafts, imports, palette, runs, sequences, starts, versions
 
 app_name = "sequences"
 
@@ -15,6 +15,17 @@ urlpatterns = [
     path("sequences/drafts/<uuid:draft_id>/edit", drafts.draft_edit, name="draft_edit"),
     path("sequences/drafts/<uuid:draft_id>/discard", drafts.draft_discard, name="draft_discard"),
     path("sequences/<uuid:tool_id>/edit", drafts.sequence_edit, name="sequence_edit"),
+    path("sequences/<uuid:tool_id>/versions/", versions.version_list, name="sequence_versions"),
+    path(
+        "sequences/<uuid:tool_id>/versions/<int:number>/name",
+        versions.version_named,
+        name="version_named",
+    ),
+    path(
+        "sequences/<uuid:tool_id>/versions/<int:number>/draft",
+        versions.version_drafted,
+        name="version_drafted",
+    ),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
     path("runs/", runs.run_list, name="run_list"),

@@ -76,13 +76,17 @@ def test_the_only_missing_input_is_meant_however_it_is_called():
 @pytest.mark.parametrize(
     ("spec", "label"),
     [
-        ({"enum": ["C", "F"]}, "Give “unit” its first choice: \"C\""),
-        ({"const": "C"}, "Give “unit” the only choice: \"C\""),
-        ({"type": "string", "examples": ["K"]}, "Give “unit” its example: \"K\""),
+        ({"enum": ["C", "F"]}, 'Give “unit” its first choice: "C"'),
+        ({"const": "C"}, 'Give “unit” the only choice: "C"'),
+        ({"type": "string", "examples": ["K"]}, 'Give “unit” its example: "K"'),
     ],
 )
 def test_a_new_required_input_is_filled_by_what_its_schema_says(spec, label):
-    schema = {**OLD, "properties": {**OLD["properties"], "unit": spec}, "required": ["city", "unit"]}
+    schema = {
+        **OLD,
+        "properties": {**OLD["properties"], "unit": spec},
+        "required": ["city", "unit"],
+    }
     found = labels({"city": Given()}, called(schema, OLD))
     assert found == [
         "Keep to version 1, which fits",
@@ -93,7 +97,11 @@ def test_a_new_required_input_is_filled_by_what_its_schema_says(spec, label):
 
 def test_a_new_required_input_with_a_default_breaks_nothing():
     unit = {"type": "string", "default": "C"}
-    schema = {**OLD, "properties": {**OLD["properties"], "unit": unit}, "required": ["city", "unit"]}
+    schema = {
+        **OLD,
+        "properties": {**OLD["properties"], "unit": unit},
+        "required": ["city", "unit"],
+    }
     assert repairs_of({"city": Given()}, called(schema, OLD)) is None
 
 
@@ -129,9 +137,7 @@ def test_a_tool_that_is_gone_gives_way_to_its_successor():
         Repair(kind="replace", to="weather", label="Call “weather” in its place"),
     )
     other = called(None, successor="weather", successor_schema=RENAMED)
-    assert labels({"city": Given()}, other) == [
-        "Call “weather” in its place; its inputs differ"
-    ]
+    assert labels({"city": Given()}, other) == ["Call “weather” in its place; its inputs differ"]
     assert labels({"city": Given()}, called(None)) == []
 
 
@@ -190,9 +196,7 @@ def change(tool: Tool, schema: dict[str, Any]) -> None:
 
 def offered(alice: User, sequence: Tool) -> dict[str, str]:
     draft = opened_tool(alice, sequence.pk).draft
-    return {
-        label: action for step in draft_repairs(alice, draft) for action, label in step.buttons
-    }
+    return {label: action for step in draft_repairs(alice, draft) for action, label in step.buttons}
 
 
 def pressed(client: Client, sequence: Tool, action: str) -> Any:
@@ -246,7 +250,7 @@ def test_a_value_comes_from_the_schema(client, alice, sequence, forecast):
     unit = {"type": "string", "enum": ["C", "F"]}
     properties = {**OLD["properties"], "unit": unit}
     change(forecast, {**OLD, "properties": properties, "required": ["city", "unit"]})
-    pressed(client, sequence, offered(alice, sequence)["Give “unit” its first choice: \"C\""])
+    pressed(client, sequence, offered(alice, sequence)['Give “unit” its first choice: "C"'])
     rows = {row.name: row for row in drafted(sequence).steps[0].rows}
     assert (rows["unit"].source, rows["unit"].value) == ("static", "C")
 
