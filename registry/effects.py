@@ -20,7 +20,7 @@ class Called(NamedTuple):
     spec: ToolSpec
 
 
-_HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
+HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
 """Kinds that reach only the hosts that review allows their package."""
 
 
@@ -28,7 +28,7 @@ def annotations_now(spec: ToolSpec) -> Annotations:
     """Return what is known of a tool now; of a sequence what holds of its steps together."""
     if spec.kind == ToolKind.SEQUENCE:
         return annotations_of_calls(tools_within(spec))
-    return annotations_of(spec, _hosts(spec) if spec.kind in _HOSTED else None)
+    return annotations_of(spec, _hosts(spec) if spec.kind in HOSTED else None)
 
 
 def annotations_of_calls(specs: Iterable[ToolSpec]) -> Annotations:

@@ -8,6 +8,8 @@ from registry.schema_forms import FormField, form_fields
 from registry.schemas import check_schema
 from sequences.definition import Problem
 from sequences.documents import SequenceDocument
+from sequences.picture import flow_picture
+from sequences.picture_parts import Picture
 from sequences.portable import Match, Resolved
 
 
@@ -31,6 +33,7 @@ class Preview:
     inputs: tuple[FormField, ...]
     matches: tuple[Match, ...] = ()
     problems: tuple[Problem, ...] = ()
+    picture: Picture
 
     @property
     def problem_count(self) -> int:
@@ -72,6 +75,12 @@ def _shown(
         inputs=tuple(form_fields(schema)) if not list(check_schema(schema)) else (),
         matches=matches,
         problems=tuple(p for p in problems if not p.step or p.step > len(steps)),
+        picture=flow_picture(
+            document.definition,
+            names,
+            {problem.step: "invalid" for problem in problems if problem.step},
+            link="",
+        ),
     )
 
 
