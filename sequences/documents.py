@@ -24,6 +24,9 @@ DEEPEST = 80
 
 MOST_PROBLEMS = 20
 
+HIDDEN = "not_to_be_seen"
+"""Stands for the name of a tool that whoever took the sequence out may not use."""
+
 Text = Annotated[str, Field(max_length=20_000)]
 Short = Annotated[str, Field(max_length=300)]
 

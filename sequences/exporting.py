@@ -13,7 +13,7 @@ from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 from sequences.definition import Definition, DefinitionInvalid, parse
-from sequences.documents import PackageNamed, SequenceDocument, ToolNamed
+from sequences.documents import HIDDEN, PackageNamed, SequenceDocument, ToolNamed
 from sequences.nesting import MAX_DEPTH
 
 
@@ -63,7 +63,7 @@ def _named(definition: JsonObject, parsed: Definition, reader: User, depth: int)
             named[tool_id] = (
                 _tool_named(tool, pins.get(tool_id, {}), reader, depth)
                 if tool
-                else ToolNamed(id=f"tool_{len(named) + 1}", wire_name="not_to_be_seen")
+                else ToolNamed(id=f"tool_{len(named) + 1}", wire_name=HIDDEN)
             )
         step["toolToRunId"] = named[tool_id].id
     return list(named.values())

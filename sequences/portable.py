@@ -14,8 +14,14 @@ from config.lib.types import JsonObject
 from registry.models import Tool, ToolVersion
 from registry.search.service import search
 from registry.selectors import tools_usable_by
-from sequences.definition import MAX_STEPS, Problem
-from sequences.documents import SequenceDocument, ToolNamed
+from sequences.definition import DefinitionInvalid, Problem, parse
+from sequences.documents import (
+    HIDDEN,
+    MOST_PROBLEMS,
+    DocumentRefused,
+    SequenceDocument,
+    ToolNamed,
+)
 from sequences.services import new_sequence, sequence_problems
 
 MOST_LIKE = 5
@@ -73,11 +79,11 @@ def resolved(
     """Find the tools of a document among those that a person may use.
 
     `choices` are ids of tools by `ToolNamed.id`; they win over what is found. Raises InvalidInput
-    where one of them is no tool of theirs.
+    where one of them is no tool of theirs, and DocumentRefused where the definition has not the
+    form of one.
     """
-    definition: JsonObject = deepcopy(document.definition)
-    raw = definition.get("steps")
-    steps = [step for step in raw if isinstance(step, dict)] if isinstance(raw, list) else []
+    definition = _read(document.definition)
+    steps: list[JsonObject] = definition["steps"]
     matches = tuple(
         _match(named, _steps_of(steps, named.id), user, (choices or {}).get(named.id, ""))
         for named in document.tools
@@ -87,7 +93,7 @@ def resolved(
         for name in document.left_out
     ]
     by_id = {match.named.id: match for match in matches}
-    for number, step in enumerate(steps[:MAX_STEPS], 1):
+    for number, step in enumerate(steps, 1):
         match = by_id.get(str(step.get("toolToRunId")))
         if match is not None:
             step["toolToRunId"] = str(match.tool.pk) if match.tool else match.named.wire_name
@@ -99,6 +105,20 @@ def resolved(
         notes=tuple(notes),
         problems=tuple(_problems(user, document, definition)),
     )
+
+
+def _read(definition: JsonObject) -> JsonObject:
+    """Return a copy of a definition that can be read; raise DocumentRefused with each place."""
+    try:
+        parse(definition)
+    except DefinitionInvalid as error:
+        problems = [
+            {"path": f"$.definition{each.path.removeprefix('$')}", "message": each.message}
+            for each in error.problems[:MOST_PROBLEMS]
+        ]
+        told = " ".join(f"{each['path']}: {each['message']}" for each in problems[:5])
+        raise DocumentRefused(told, problems=problems) from None
+    return deepcopy(definition)
 
 
 def _problems(user: User, document: SequenceDocument, definition: JsonObject) -> list[Problem]:
@@ -161,7 +181,7 @@ def _chosen(user: User, choice: str) -> Tool:
 
 def _like(named: ToolNamed, user: User) -> list[Tool]:
     words = re.sub(r"[_\-]+", " ", f"{named.title} {named.wire_name}").strip()
-    if not words:
+    if not words or named.wire_name == HIDDEN:
         return []
     ids = [hit.tool_id for hit in search(words[:300], user=user, limit=MOST_LIKE).found]
     found = tools_usable_by(user).in_bulk(ids[:MOST_LIKE])

@@ -69,11 +69,12 @@ def sequence_import(request: SignedInRequest) -> HttpResponse:
     if request.method == "GET" or not form.is_valid():
         return render(request, "sequences/import.html", {"form": form})
     text = clean_text(request.POST.get("document", ""))
-    document: SequenceDocument | None = None
     try:
         text = clean_text(form.text())
         document = document_in(text)
         whole = resolved(document, user=request.user, choices=_choices(request, document))
+        if "confirm" in request.POST:
+            return opened(request, draft_from_document(request.user, whole, label="Imported"))
     except DomainError as error:
         # what was read of a file goes into the field, so that it can be mended there
         again = ImportForm({"document": text})
@@ -81,8 +82,6 @@ def sequence_import(request: SignedInRequest) -> HttpResponse:
         again.add_error(None, f"{error.message} {error.hint}".strip())
         status = int(error.status)
         return render(request, "sequences/import.html", {"form": again}, status=status)
-    if "confirm" in request.POST:
-        return opened(request, draft_from_document(request.user, whole, label="Imported"))
     return _previewed(request, whole, text)
 
 

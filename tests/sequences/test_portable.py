@@ -137,6 +137,8 @@ def test_a_tool_that_the_reader_may_not_use_is_not_named(alice, bob, counter):
     sequence = workshop.sequence_of(alice, workshop.step(hidden), workshop.step(counter))
     document = sequence_written(sequence, reader=bob)
     assert [tool.wire_name for tool in document.tools] == ["not_to_be_seen", "count_text"]
+    missing = resolved(document, user=alice).matches[0]
+    assert (missing.state, missing.candidates) == ("missing", ())
     assert "their_own" not in json.dumps(document.as_json())
 
 
@@ -256,6 +258,36 @@ def test_a_wrong_field_is_named_by_its_path():
         )
     paths = [problem["path"] for problem in refused.value.extra["problems"]]
     assert paths == ["$.name", "$.extra"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "path"),
+    [
+        ({}, "$.definition.format"),
+        ({"format": 1, "steps": [1]}, "$.definition.steps[0]"),
+        (
+            {"format": 1, "steps": [{"stepNumber": 1, "toolToRunId": "a", "inputMapping": []}]},
+            "$.definition.steps[0].inputMapping",
+        ),
+    ],
+)
+def test_a_definition_of_another_form_is_refused_and_kept(client, definition, path):
+    document = {"outfitter": "sequence", "format": 1, "name": "x", "definition": definition}
+    for more in ({}, {"confirm": "1"}):
+        page = client.post(IMPORT, {"document": json.dumps(document), **more})
+        assert page.status_code == 400
+        assert path in page.content.decode()
+        assert "&quot;outfitter&quot;" in page.content.decode()
+    assert not SequenceDraft.objects.exists()
+
+
+def test_what_cannot_become_a_draft_is_not_lost(client, alice, sequence, monkeypatch):
+    monkeypatch.setattr("sequences.drafts.MOST_DRAFTS", 0)
+    text = json.dumps(written(sequence, alice))
+    page = client.post(IMPORT, {"document": text, "confirm": "1"})
+    assert page.status_code == 409
+    assert "drafts that were never published" in page.content.decode()
+    assert "Counts lines" in page.content.decode()
 
 
 def test_a_file_that_is_no_text_or_too_large_is_refused(client):
