@@ -262,3 +262,11 @@ class BenchRunning(Conflict):
 
     code = "bench_running"
     default_hint = "Wait for its end, or stop it."
+
+
+class NothingDrafted(DomainError):
+    """No sequence could be made of these words."""
+
+    code = "nothing_drafted"
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    default_hint = "Say it in other words or in fewer steps, or begin with one of the tools below."

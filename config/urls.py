@@ -5,6 +5,7 @@ from django.contrib.auth import views as auth
 from django.urls import include, path
 
 from agents.views.usage import usage_overview
+from chat.views.describing import sequence_describe
 from config import views
 from registry.views.metrics import metrics
 
@@ -24,6 +25,7 @@ urlpatterns = [
     path("agents/", include("agents.urls")),
     path("agents/<slug:slug>/experiments/", include("chat.experiment_urls")),
     path("agents/<slug:slug>/bench/", include("chat.bench_urls")),
+    path("sequences/describe", sequence_describe, name="sequence_describe"),
     path("", include("sequences.urls")),
     path("chat/", include("chat.urls")),
 ]

@@ -3,6 +3,7 @@ from django.urls import path
 from sequences.views import (
     drafts,
     hooks,
+    imports,
     mapping,
     palette,
     run_answers,
@@ -10,7 +11,9 @@ from sequences.views import (
     run_parts,
     runs,
     sequences,
+    starts,
     triggers,
+    versions,
     webhooks,
 )
 
@@ -18,6 +21,10 @@ app_name = "sequences"
 
 urlpatterns = [
     path("sequences/", sequences.sequence_list, name="sequence_list"),
+    path("sequences/templates/", starts.template_list, name="template_list"),
+    path("sequences/templates/<slug:template>/start", starts.template_start, name="template_start"),
+    path("sequences/import", imports.sequence_import, name="sequence_import"),
+    path("sequences/<uuid:tool_id>/export.json", imports.sequence_export, name="sequence_export"),
     path("sequences/new", drafts.sequence_create, name="sequence_create"),
     path("sequences/palette", palette.step_palette, name="step_palette"),
     path("sequences/drafts/<uuid:draft_id>/edit", drafts.draft_edit, name="draft_edit"),
@@ -29,6 +36,17 @@ urlpatterns = [
     path("sequences/<uuid:tool_id>/picker", mapping.picker, name="sequence_picker"),
     path("sequences/<uuid:tool_id>/check", mapping.check, name="sequence_check"),
     path("sequences/<uuid:tool_id>/checks", mapping.checks, name="sequence_checks"),
+    path("sequences/<uuid:tool_id>/versions/", versions.version_list, name="sequence_versions"),
+    path(
+        "sequences/<uuid:tool_id>/versions/<int:number>/name",
+        versions.version_named,
+        name="version_named",
+    ),
+    path(
+        "sequences/<uuid:tool_id>/versions/<int:number>/draft",
+        versions.version_drafted,
+        name="version_drafted",
+    ),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
     path("sequences/<uuid:tool_id>/triggers", triggers.trigger_list, name="trigger_list"),

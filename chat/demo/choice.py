@@ -43,13 +43,13 @@ def chosen(said: str, tools: Sequence[JsonObject]) -> list[Chosen]:
     if named := [tool for tool in tools if _names(said, tool["name"])]:
         longest = _most_specific(named)
         return [(tool, said) for tool in longest]
-    lexicon = _Lexicon(tools)
+    lexicon = Lexicon(tools)
     whole, fit = lexicon.best(said)
     if whole is None:
         return []
     parts: list[Chosen] = []
     if fit < WHOLE_FIT:
-        for clause in _clauses(said):
+        for clause in clauses(said):
             tool, clause_fit = lexicon.best(clause)
             if tool and clause_fit >= FIT and all(tool is not other for other, _ in parts):
                 parts.append((tool, clause))
@@ -79,7 +79,7 @@ def _most_specific(tools: Iterable[JsonObject]) -> list[JsonObject]:
     ]
 
 
-def _clauses(said: str) -> list[str]:
+def clauses(said: str, *, at_commas: bool = False) -> list[str]:
     """Split a message where another need may start, but never inside quotes or code."""
     kept: list[str] = []
 
@@ -88,8 +88,11 @@ def _clauses(said: str) -> list[str]:
         return f"\x00{len(kept) - 1}\x00"
 
     masked = _QUOTED.sub(put_aside, said)
-    clauses = [clause for clause in _SEPARATOR.split(masked) if clause and clause.strip()]
-    return [re.sub("\x00(\\d+)\x00", lambda m: kept[int(m[1])], clause) for clause in clauses]
+    parts = _SEPARATOR.split(masked)
+    if at_commas:
+        parts = [part for each in parts if each for part in re.split(r",\s+", each)]
+    whole = [part for part in parts if part and part.strip()]
+    return [re.sub("\x00(\\d+)\x00", lambda m: kept[int(m[1])], part) for part in whole]
 
 
 def _need_in(said: str) -> str:
@@ -99,7 +102,7 @@ def _need_in(said: str) -> str:
     return f"{_QUOTED.sub(' ', text)} . {kinds}"
 
 
-class _Lexicon:
+class Lexicon:
     """The words of the tools at hand, each weighted by how few tools have it."""
 
     def __init__(self, tools: Sequence[JsonObject]) -> None:

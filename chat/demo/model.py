@@ -7,12 +7,14 @@ from dataclasses import dataclass
 
 from chat.demo.arguments import arguments_for
 from chat.demo.choice import chosen
+from chat.demo.drafting import proposal, tools_told
 from chat.demo.telling import told
 from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.types import JsonObject
 from registry.code_tool import RUN_CODE
 from registry.questions import ASK_USER
 from registry.search.tokens import query_terms
+from sequences.proposals import PROPOSE
 
 TOOLS_NAMED = 8
 
@@ -39,6 +41,8 @@ def reply_to(messages: Sequence[JsonObject], tools: Sequence[JsonObject]) -> Rep
     offered = [tool["function"] for tool in tools]
     own = [tool for tool in offered if tool["name"] not in {SEARCH_TOOLS, ASK_USER, RUN_CODE}]
     names = {tool["name"] for tool in offered}
+    if PROPOSE in names:
+        return _drafted(said, messages)
     may_search = SEARCH_TOOLS in names
     if not calls and RUN_CODE in names and (program := _PROGRAM.search(said)):
         return Reply("", ((RUN_CODE, json.dumps({"code": program[1]}, ensure_ascii=False)),))
@@ -53,6 +57,13 @@ def reply_to(messages: Sequence[JsonObject], tools: Sequence[JsonObject]) -> Rep
         if name != SEARCH_TOOLS
     ]
     return Reply("\n\n".join(results) if results else _introduction(own, asked=bool(calls)))
+
+
+def _drafted(said: str, messages: Sequence[JsonObject]) -> Reply:
+    found = proposal(said, tools_told(messages))
+    if found is None:
+        return Reply("None of the tools shares enough words with what was written.")
+    return Reply("", ((PROPOSE, json.dumps(found, ensure_ascii=False)),))
 
 
 def _since(messages: Sequence[JsonObject]) -> tuple[list[Call], list[str]]:

@@ -1,9 +1,11 @@
 from django.urls import path
 
-from sequences.api import parts, schedules, schema, views, webhooks
+from sequences.api import copies, parts, schedules, schema, views, webhooks
 
 urlpatterns = [
     path("sequences/schema/", schema.DefinitionSchemaView.as_view(), name="sequences-schema"),
+    path("sequences/import/", copies.SequenceImportView.as_view()),
+    path("sequences/<uuid:tool_id>/export/", copies.SequenceExportView.as_view()),
     path("runs/", views.RunListView.as_view()),
     path("runs/<uuid:run_id>/", views.RunView.as_view(), name="run-detail"),
     path("runs/<uuid:run_id>/cancel/", views.RunCancelView.as_view()),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from config.lib.types import JsonObject, JsonSchema
 from registry.deprecated import day_in_words, deprecation_notice, retired
@@ -132,14 +132,20 @@ def tools_lost(
     ids = {name.strip() for name in names if name.strip() not in chosen and _is_id(name.strip())}
     if not ids:
         return []
+    tools = tools_once_seen(user).filter(pk__in=ids)
+    return [(str(tool.pk), _loss(tool)) for tool in tools]
+
+
+def tools_once_seen(user: User) -> QuerySet[Tool]:
+    """Return the deleted tools that a person could once see, as their own, their team's or
+    everybody's."""
     theirs = (
         Q(owner=user)
         | Q(package__added_by=user)
         | Q(team__in=user.groups.values("pk"), visibility=Visibility.TEAM)
         | Q(visibility=Visibility.PUBLIC)
     )
-    tools = Tool.objects.filter(theirs, pk__in=ids, deleted_at__isnull=False)
-    return [(str(tool.pk), _loss(tool)) for tool in tools.select_related("successor")]
+    return Tool.objects.filter(theirs, deleted_at__isnull=False).select_related("successor")
 
 
 def _loss(tool: Tool) -> str:

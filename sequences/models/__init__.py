@@ -4,6 +4,7 @@ from sequences.models.run_artifact import RunArtifact
 from sequences.models.run_request import RunRequest
 from sequences.models.run_step import RunStep
 from sequences.models.schedule import Schedule
+from sequences.models.version_name import VersionName
 from sequences.models.webhook import Webhook, WebhookDelivery
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "SampleInput",
     "Schedule",
     "SequenceDraft",
+    "VersionName",
     "Webhook",
     "WebhookDelivery",
 ]

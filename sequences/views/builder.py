@@ -23,6 +23,7 @@ from sequences.forms.step_tools import tools_lost, tools_of, tools_offered
 from sequences.opened import Opened, history_of, published_draft
 from sequences.picture import flow_picture
 from sequences.publishing import draft_problems
+from sequences.repairing import draft_repairs
 
 
 def draft_shown(
@@ -124,6 +125,7 @@ def _context(
         "loop_sources": LOOP_SOURCES,
         "visibilities": Visibility.choices,
         "teams": teams_of(user),
+        "repairs": draft_repairs(user, draft),
         "lost": tools_lost(user, [step.tool for step in draft.steps], chosen),
     }
 

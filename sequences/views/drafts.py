@@ -27,6 +27,7 @@ from sequences.forms.settling import settled
 from sequences.forms.step_tools import tools_of
 from sequences.opened import Opened, draft_at_version, opened_draft, opened_tool
 from sequences.publishing import NewerVersion, draft_publish
+from sequences.repairing import repaired
 from sequences.views.builder import conflict_shown, draft_shown, saved_shown
 
 PUBLISH_AND_RUN = "publish-run"
@@ -106,7 +107,9 @@ def _acted(request: SignedInRequest, opened: Opened, action: str) -> HttpRespons
     """Carry out a button of the page, and keep what it changed."""
     user, draft = request.user, opened.draft_copy()
     chosen = tools_of(user, draft)
-    acted = mapping_act(draft, action, chosen) or act(draft, action)
+    acted = repaired(user, draft, action) or mapping_act(draft, action, chosen)
+    if acted is None:
+        acted = act(draft, action) if action != "refresh" else Acted()
     settled(draft, tools_of(user, draft))
     if acted.told:
         messages.info(request, acted.told)

@@ -14,6 +14,7 @@ from registry.impact.asked import impact_of_end
 from registry.impact.picture import picture_of
 from sequences import selectors, services
 from sequences.opened import unpublished_drafts
+from sequences.repairing import sequences_troubled
 
 SEQUENCES_A_PAGE = 24
 DRAFTS_SHOWN = 12
@@ -26,8 +27,10 @@ def sequence_list(request: SignedInRequest) -> HttpResponse:
     sequences = selectors.sequences_visible_to(request.user).order_by("title", "pk")
     page = CappedPaginator(sequences, SEQUENCES_A_PAGE).get_page(request.GET.get("page"))
     drafts = unpublished_drafts(request.user)
+    troubled = sequences_troubled(request.user, page.object_list)
     context = {
         "page": page,
+        "cards": [(tool, troubled.get(tool.pk, "")) for tool in page],
         "drafts": drafts[:DRAFTS_SHOWN],
         "more_drafts": max(drafts.count() - DRAFTS_SHOWN, 0),
     }

@@ -232,6 +232,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "webhook_id": factories.make_webhook(owner, sequence).pk,
         "request_id": request.pk,
         "tool_id": sequence.pk,
+        "template": "clean-and-count",
         "event_id": AuditEvent.objects.latest("id").pk,
         "proposal_id": proposal.pk,
         "number": 1,

@@ -110,6 +110,8 @@ PAGES = (
         "/sequences/palette?q=text",
         f"/sequences/{SEQUENCE}/triggers",
         *RUNS,
+        "/sequences/templates/",
+        "/sequences/import",
         f"/runs/{RUN}/",
         f"/chat/{TALK}/",
         "/chat/",
