@@ -36,6 +36,8 @@ def recover_runs() -> tuple[int, int]:
 def expire_requests() -> int:
     """Fail the approval steps that nobody answered in time; return how many."""
     return requests_expire(timezone.now())
+
+
 @shared_task(name="sequences.start_due_schedules")
 def start_due_schedules() -> int:
     """Start the runs that are due; beats that overlap share them out."""

@@ -7,8 +7,8 @@ from sequences.definition import Problem
 from sequences.forms.calm import is_blank_at
 from sequences.forms.cards import RowCard
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, Row, StepDraft
-from sequences.forms.saved import default_key
 from sequences.forms.reach import output_names
+from sequences.forms.saved import default_key
 from sequences.forms.schema_posts import SchemaEditor, schema_editor
 from sequences.forms.settling import inputs_of
 from sequences.forms.step_tools import StepTool, tool_at

@@ -108,8 +108,7 @@ def _acted(request: SignedInRequest, opened: Opened, action: str) -> HttpRespons
     user, draft = request.user, opened.draft_copy()
     chosen = tools_of(user, draft)
     acted = repaired(user, draft, action) or mapping_act(draft, action, chosen)
-    if acted is None:
-        acted = act(draft, action) if action != "refresh" else Acted()
+    acted = acted or act(draft, action)
     settled(draft, tools_of(user, draft))
     if acted.told:
         messages.info(request, acted.told)

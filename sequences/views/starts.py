@@ -10,9 +10,9 @@ from config.lib.http import SignedInRequest
 from sequences.beginnings import draft_from_document
 from sequences.portable import resolved
 from sequences.template_library import TEMPLATES
-from sequences.views.display import pretty
 from sequences.views.imports import opened
 from sequences.views.previews import card_of
+from sequences.views.values import pretty
 
 
 @login_required

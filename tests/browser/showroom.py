@@ -31,8 +31,7 @@ from registry.stopping import package_stop, tool_stop
 from registry.usage.rolling import usage_roll_up
 from sequences.drafts import draft_begin
 from sequences.forms.drafts import APPROVAL, Row, StepDraft, new_draft
-from sequences.models import SequenceDraft
-from sequences.models import Run
+from sequences.models import Run, SequenceDraft
 from tests import factories
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND

@@ -8,7 +8,7 @@ class Migration(migrations.Migration):
 
     dependencies = [
         ('registry', '0029_callers'),
-        ('sequences', '0007_draft_published'),
+        ('sequences', '0008_triggers_audited'),
     ]
 
     operations = [

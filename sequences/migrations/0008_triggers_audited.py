@@ -10,7 +10,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('sequences', '0006_runs_that_lose_nothing'),
+        ('sequences', '0007_draft_published'),
     ]
 
     operations = [
