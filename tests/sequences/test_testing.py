@@ -53,7 +53,7 @@ def draft(alice: User) -> SequenceDraft:
     return SequenceDraft.objects.create(owner=alice, document={})
 
 
-def tested(draft: SequenceDraft, definition: JsonObject, given: Any = None, **fields: Any) -> Run:
+def try_out(draft: SequenceDraft, definition: JsonObject, given: Any = None, **fields: Any) -> Run:
     trial = Trial(
         draft=draft,
         definition=definition,
@@ -80,7 +80,7 @@ def statuses(run: Run) -> list[str]:
 def test_the_whole_of_a_draft_is_run_by_the_worker_and_its_outputs_are_kept(
     draft: SequenceDraft,
 ) -> None:
-    run = tested(draft, definition_of(workshop.make("echo")))
+    run = try_out(draft, definition_of(workshop.make("echo")))
     assert (run.status, run.output, run.tool, run.draft) == (
         "succeeded",
         {"all": "hi"},
@@ -94,15 +94,15 @@ def test_the_whole_of_a_draft_is_run_by_the_worker_and_its_outputs_are_kept(
 def test_a_test_up_to_a_step_leaves_out_what_comes_behind_it(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
     definition["steps"][2]["toolToRunId"] = "not chosen yet"
-    run = tested(draft, definition, last="b")
+    run = try_out(draft, definition, last="b")
     assert statuses(run) == ["succeeded", "succeeded"]
 
 
 def test_one_step_takes_what_the_steps_before_it_gave(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
-    tested(draft, definition, last="b")
+    try_out(draft, definition, last="b")
     workshop.calls.clear()
-    run = tested(draft, definition, first="c", last="c")
+    run = try_out(draft, definition, first="c", last="c")
     assert statuses(run) == ["skipped", "reused", "succeeded"] or statuses(run) == [
         *("reused", "reused", "succeeded")
     ]
@@ -112,34 +112,34 @@ def test_one_step_takes_what_the_steps_before_it_gave(draft: SequenceDraft) -> N
 
 def test_a_step_whose_sources_were_not_tested_says_which_one(draft: SequenceDraft) -> None:
     with pytest.raises(NotTestedYet) as caught:
-        tested(draft, definition_of(workshop.make("echo")), first="b", last="b")
+        try_out(draft, definition_of(workshop.make("echo")), first="b", last="b")
     assert "reads what step 1 gives, which has not been tested yet" in caught.value.message
     assert not Run.objects.exists()
 
 
 def test_what_was_tested_before_a_change_counts_no_more(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
-    tested(draft, definition)
+    try_out(draft, definition)
     definition["steps"][0]["inputMapping"]["more"] = {"source": "static", "value": 1}
     with pytest.raises(NotTestedYet, match="step 2 gives, which has changed since"):
-        tested(draft, definition, first="c")
+        try_out(draft, definition, first="c")
 
 
 def test_a_message_or_a_title_may_change_without_another_test(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
-    tested(draft, definition)
+    try_out(draft, definition)
     definition["steps"][0] |= {"title": "First", "outputDisplaySuccess": "Done"}
-    assert tested(draft, definition, first="b").status == "succeeded"
+    assert try_out(draft, definition, first="b").status == "succeeded"
 
 
 def test_an_edited_output_is_what_the_steps_behind_it_get(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
-    tested(draft, definition)
+    try_out(draft, definition)
     output_edit(draft, definition, "a", {"t": "edited"})
-    run = tested(draft, definition, first="b")
+    run = try_out(draft, definition, first="b")
     assert run.output == {"all": "edited"}
     assert DraftOutput.objects.get(step_key="a").is_edited
-    tested(draft, definition)
+    try_out(draft, definition)
     assert not DraftOutput.objects.get(step_key="a").is_edited
 
 
@@ -155,34 +155,34 @@ def test_an_output_that_is_too_large_is_refused(draft: SequenceDraft) -> None:
 
 def test_a_forgotten_output_has_to_be_tested_again(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
-    tested(draft, definition)
+    try_out(draft, definition)
     output_forget(draft, "a")
     with pytest.raises(NotTestedYet):
-        tested(draft, definition, first="b")
+        try_out(draft, definition, first="b")
 
 
 def test_steps_that_are_wrong_are_told_before_anything_is_called(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
     definition["steps"][1]["inputMapping"] = {"t": said("nobody")}
     with pytest.raises(DefinitionInvalid, match="step 2"):
-        tested(draft, definition)
+        try_out(draft, definition)
     assert not workshop.calls
 
 
 def test_an_input_that_does_not_fit_is_told_with_its_place(draft: SequenceDraft) -> None:
     with pytest.raises(InvalidArguments) as caught:
-        tested(draft, definition_of(workshop.make("echo")), {"text": 3})
+        try_out(draft, definition_of(workshop.make("echo")), {"text": 3})
     assert caught.value.extra["problems"][0]["path"] == "$.text"
 
 
 def test_a_failed_step_is_kept_with_its_error_and_not_taken_over(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
     definition["steps"][0]["toolToRunId"] = str(workshop.make("fail").pk)
-    run = tested(draft, definition)
+    run = try_out(draft, definition)
     assert run.status == "failed"
     assert DraftOutput.objects.get(step_key="a").error["message"] == "It is broken."
     with pytest.raises(NotTestedYet):
-        tested(draft, definition, first="b")
+        try_out(draft, definition, first="b")
 
 
 def looped(echo: Tool) -> JsonObject:
