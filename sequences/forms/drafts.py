@@ -1,21 +1,17 @@
 """A sequence as it stands in the builder: text in fields, however unfinished.
 
-`draft_from_post` and the templates agree on the names of the fields: `steps-0-tool`,
-`steps-0-in-2-value`, `final-1-source` and so on.
+A draft is what `SequenceDraft.document` and each of its revisions hold, as JSON; nothing in it has
+to be valid. `sequences.forms.posted` reads one from a form, `sequences.forms.saved` from a tool.
 """
 
 import json
-import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+import secrets
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
 
-from config.lib.jsontext import clean_text
 from config.lib.types import JsonObject, JsonValue
-from registry.models import Tool
 from registry.models.tool import Visibility
-from registry.schema_forms import FormField
-from sequences.forms.static_values import text_from_static
-from sequences.forms.step_tools import StepTool, tool_at
 
 STARTER_SCHEMA: JsonObject = {
     "type": "object",
@@ -23,8 +19,8 @@ STARTER_SCHEMA: JsonObject = {
     "required": ["text"],
 }
 
-_ROW = re.compile(r"^(?:steps-(\d{1,3})-in|final)-(\d{1,3})-name$")
-_STEP = re.compile(r"^steps-(\d{1,3})-tool$")
+TOOL, APPROVAL = "tool", "approval"
+BESIDE, SAME_BRANCH = "beside", "same"
 
 
 @dataclass
@@ -32,8 +28,8 @@ class Row:
     """One input of a step or of the output: where its value comes from.
 
     `source` is a source of the definition, or empty: left out. `value` is the key, the text, the
-    template or the name of the earlier step, as the source has it. `known` is not empty for a row
-    that the schema of the step's tool brought.
+    template, the expression or the name of the earlier step, as the source has it. `known` is not
+    empty for a row that the schema of the step's tool brought.
     """
 
     name: str = ""
@@ -51,18 +47,50 @@ class Row:
 
 @dataclass
 class StepDraft:
-    """One step; `tool` is the wire name that was typed or chosen."""
+    """One step; `tool` is the wire name that was typed or chosen.
 
+    `key` is its stable id, `kind` is `tool` or `approval`. Numbers are text as typed.
+    """
+
+    key: str = ""
+    kind: str = TOOL
     tool: str = ""
     version: str = ""
+    title: str = ""
     rows: list[Row] = field(default_factory=list)
+    when: str = ""
+    """The condition, in CEL."""
+    each: Row = field(default_factory=Row)
+    """The list that the step is repeated for; without a source it runs once."""
+    parallel: str = ""
+    max_items: str = ""
+    beside: str = ""
+    """`beside`: a branch of its own beside the step above; `same`: goes on in the branch of the
+    step above; empty: after everything above."""
+    group: str = ""
+    branch: str = ""
+    """The names that the definition had for them, kept so that saving changes nothing."""
     success: str = ""
     failure: str = ""
     continue_on_failure: bool = False
+    fallback: str = ""
+    """JSON, or a text; empty: none."""
     store_as: str = ""
     timeout: str = ""
     attempts: str = ""
     backoff: str = ""
+    factor: str = ""
+    repeatable: bool = False
+    disabled: bool = False
+    collapsed: bool = False
+    ask_title: str = ""
+    ask_message: str = ""
+    ask_schema: str = ""
+    """The form of an approval as a JSON Schema; empty: none."""
+    ask_rejected: str = ""
+    """`fail` or `continue`; empty: fail."""
+    ask_expires: str = ""
+    """Seconds until the question lapses; empty: never."""
 
 
 @dataclass
@@ -75,6 +103,7 @@ class Draft:
     team: str = ""
     scopes: str = ""
     schema: str = ""
+    max_runs: str = ""
     reason: str = ""
     steps: list[StepDraft] = field(default_factory=list)
     final: list[Row] = field(default_factory=list)
@@ -82,103 +111,70 @@ class Draft:
 
 def new_draft() -> Draft:
     """Return the draft that a new sequence starts from: a valid schema and one empty step."""
-    return Draft(schema=_pretty(STARTER_SCHEMA), steps=[StepDraft()])
+    return Draft(schema=pretty(STARTER_SCHEMA), steps=[StepDraft(key=new_key())])
 
 
-def draft_from_post(data: Mapping[str, str]) -> Draft:
-    """Return what the form holds, its steps and rows in the order of their numbers."""
+def new_key() -> str:
+    """Return the stable id of a new step."""
+    return f"s_{secrets.token_hex(4)}"
 
-    def text(name: str) -> str:
-        return clean_text(data.get(name, "")).replace("\r\n", "\n")
 
-    def rows(prefix: str) -> list[Row]:
-        numbers = sorted(
-            int(match[2])
-            for key in data
-            if key.startswith(f"{prefix}-") and (match := _ROW.match(key))
-        )
-        return [
-            Row(**{part: text(f"{prefix}-{number}-{part}") for part in _ROW_PARTS})
-            for number in numbers
-        ]
+def with_keys(steps: Iterable[StepDraft]) -> list[StepDraft]:
+    """Give each step that has no key of its own one: the first with a key keeps it."""
+    seen: set[str] = set()
+    listed = list(steps)
+    for step in listed:
+        if not step.key or step.key in seen:
+            step.key = new_key()
+        seen.add(step.key)
+    return listed
 
-    numbers = sorted(int(match[1]) for key in data if (match := _STEP.match(key)))
+
+def draft_to_json(draft: Draft) -> JsonObject:
+    """Return the draft as JSON; `draft_from_json` gives it back."""
+    return asdict(draft)
+
+
+def draft_from_json(document: JsonValue) -> Draft:
+    """Return the draft that a document holds.
+
+    What it lacks counts as empty and what is not known any more is left out, so that drafts
+    outlive a change of the form.
+    """
+    if not isinstance(document, dict):
+        return new_draft()
     return Draft(
-        **{part: text(part) for part in _DRAFT_PARTS},
-        steps=[
-            StepDraft(
-                **{part: text(f"steps-{number}-{part}") for part in _STEP_PARTS},
-                continue_on_failure=bool(text(f"steps-{number}-continue")),
-                rows=rows(f"steps-{number}-in"),
-            )
-            for number in numbers
-        ],
-        final=rows("final"),
+        **_plain(Draft, document),
+        steps=with_keys(
+            StepDraft(**_plain(StepDraft, step), rows=_rows(step, "rows"), each=_row(step, "each"))
+            for step in _objects(document.get("steps"))
+        ),
+        final=_rows(document, "final"),
     )
 
 
-def draft_from_tool(tool: Tool, chosen: Mapping[str, StepTool]) -> Draft:
-    """Return a saved sequence as a draft; `chosen` are the tools of its steps, by id."""
-    definition = tool.definition or {}
-    return Draft(
-        name=tool.title,
-        description=tool.description,
-        visibility=tool.visibility,
-        team=str(tool.team_id or ""),
-        scopes=" ".join(tool.required_scopes),
-        schema=_pretty(tool.input_schema),
-        steps=[
-            _step_draft(step, tool_at(chosen, step["toolToRunId"], _text(step.get("toolVersion"))))
-            for step in definition.get("steps", ())
-        ],
-        final=_rows((definition.get("finalOutputMapping") or {}).items(), {}),
-    )
-
-
-_ROW_PARTS = ("name", "source", "value", "path", "known")
-_STEP_PARTS = (
-    *("tool", "version", "success", "failure", "store_as"),
-    *("timeout", "attempts", "backoff"),
-)
-_DRAFT_PARTS = (*("name", "description", "visibility", "team", "scopes", "schema", "reason"),)
-
-
-def _step_draft(step: JsonObject, tool: StepTool | None) -> StepDraft:
-    retry = step.get("retry") or {}
-    return StepDraft(
-        tool=tool.name if tool else step["toolToRunId"],
-        version=_text(step.get("toolVersion")),
-        rows=_rows(step.get("inputMapping", {}).items(), tool.fields if tool else {}),
-        success=step.get("outputDisplaySuccess", ""),
-        failure=step.get("outputDisplayFailure", ""),
-        continue_on_failure=step.get("continueOnFailure", False),
-        store_as=step.get("storeOutputAs") or "",
-        timeout=_text(step.get("timeoutSeconds")),
-        attempts=_text(retry.get("attempts")),
-        backoff=_text(retry.get("backoffSeconds")),
-    )
-
-
-def _rows(mapping: Iterable[tuple[str, JsonObject]], fields: Mapping[str, FormField]) -> list[Row]:
-    return [_row(name, source, fields.get(name)) for name, source in mapping]
-
-
-def _row(name: str, source: JsonObject, field: FormField | None) -> Row:
-    match source["source"]:
-        case "initialInput":
-            value = source.get("key") or ""
-        case "previousStep":
-            value = source["step"]
-        case "static":
-            value = text_from_static(source["value"], field)
-        case _:
-            value = source["value"]
-    return Row(name=name, source=source["source"], value=value, path=source.get("path", ""))
-
-
-def _text(value: JsonValue) -> str:
-    return "" if value is None else f"{value:g}"
-
-
-def _pretty(value: JsonValue) -> str:
+def pretty(value: JsonValue) -> str:
+    """Return JSON as the form shows it."""
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _rows(document: JsonObject, name: str) -> list[Row]:
+    return [Row(**_plain(Row, row)) for row in _objects(document.get(name))]
+
+
+def _row(document: JsonObject, name: str) -> Row:
+    row = document.get(name)
+    return Row(**_plain(Row, row)) if isinstance(row, dict) else Row()
+
+
+def _objects(value: JsonValue) -> list[JsonObject]:
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _plain(kind: type[Row | StepDraft | Draft], document: JsonObject) -> dict[str, Any]:
+    """Return the texts and flags of a document that the dataclass has, of the right type."""
+    return {
+        part.name: document[part.name]
+        for part in fields(kind)
+        if part.type in (str, bool) and type(document.get(part.name)) is part.type
+    }

@@ -33,7 +33,9 @@ from sequences.forms.definitions import (
     row_problems,
     schema_from_draft,
 )
-from sequences.forms.drafts import Draft, draft_from_post, draft_from_tool, new_draft
+from sequences.forms.drafts import Draft, new_draft
+from sequences.forms.posted import draft_from_post
+from sequences.forms.saved import draft_from_tool
 from sequences.forms.step_tools import StepTool, tools_chosen, tools_lost, tools_offered
 from sequences.services import SequenceFields
 
@@ -86,7 +88,7 @@ def _stored(user: User, tool: Tool | None) -> Draft:
         return new_draft()
     tool = draft_of(tool)
     steps = (tool.definition or {}).get("steps", ())
-    pins = [(step["toolToRunId"], str(step.get("toolVersion") or "")) for step in steps]
+    pins = [(step.get("toolToRunId") or "", str(step.get("toolVersion") or "")) for step in steps]
     return draft_from_tool(tool, tools_chosen(user, pins))
 
 

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from registry.models import Tool
 from registry.services import tool_delete
-from sequences.forms.drafts import draft_from_post
+from sequences.forms.posted import draft_from_post
 from tests import factories
 from tests.sequences import workshop
 

@@ -5,7 +5,7 @@ import pytest
 from config.lib.types import JsonValue
 from registry.models import Tool
 from registry.schema_forms import FormField, form_fields
-from sequences.forms.drafts import draft_from_tool
+from sequences.forms.saved import draft_from_tool
 from sequences.forms.static_values import static_from_text, text_from_static
 
 FIELDS: dict[str, FormField | None] = {
