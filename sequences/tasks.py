@@ -8,12 +8,14 @@ from django.utils import timezone
 from sequences.launch import resend_waiting
 from sequences.runner import execute
 from sequences.states import runs_fail_abandoned
+from sequences.testing import outputs_keep
 
 
 @shared_task
 def execute_run(run_id: str) -> None:
     """Run a queued run; a message that comes twice does nothing the second time."""
     execute(UUID(run_id))
+    outputs_keep(UUID(run_id))
 
 
 @shared_task
