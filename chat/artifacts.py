@@ -1,99 +1,37 @@
 """Keep what is too long to be told as artifacts of the conversation, and read them again."""
 
-import hashlib
 import json
-import re
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
-from django.db.models import Max, QuerySet, Sum
+from django.db.models import QuerySet
 
 from chat.answers import Answer
 from chat.models import Artifact, Conversation
-from chat.models.artifact import LARGEST
-from config.lib.errors import DomainError
 from config.lib.jsontext import size_of
-from config.lib.types import JsonObject
-from registry.errors import ArtifactNotFound
-
-LARGEST_TOTAL = 100_000_000
-"""Bytes of all artifacts of one conversation."""
-
-NAMES_SHOWN = 20
-OCTETS = "application/octet-stream"
-_NAME = re.compile(r"[^\w.()-]+")
-_MEDIA_TYPE = re.compile(r"[\w.+-]+/[\w.+-]+")
+from registry.artifact_store import ArtifactRejected, ArtifactStore
 
 
-class ArtifactRejected(DomainError):
-    """The artifact cannot be kept."""
+class ConversationArtifacts(ArtifactStore):
+    """The artifacts of one conversation."""
 
-    code = "artifact_rejected"
-
-
-class ConversationArtifacts:
-    """The artifacts of one conversation; implements `registry.context.Artifacts`."""
+    owner = "conversation"
 
     def __init__(self, conversation_id: UUID) -> None:
         self._conversation_id = conversation_id
 
-    def read(self, name: str, version: int | None = None) -> str:
-        """Return the text of an artifact, of its latest version unless one is named."""
-        rows = Artifact.objects.filter(conversation_id=self._conversation_id)
-        found = rows.filter(name=name, **({"version": version} if version else {}))
-        artifact = found.order_by("-version").first()
-        if artifact is None:
-            names = rows.order_by("name").values_list("name", flat=True).distinct()
-            known = ", ".join(names[:NAMES_SHOWN]) or "none"
-            wanted = f"{name} of version {version}" if version else name
-            raise ArtifactNotFound(
-                f"This conversation has no artifact {wanted[:120]}.", f"Artifacts: {known}."
-            )
-        try:
-            return bytes(artifact.content).decode()
-        except UnicodeDecodeError:
-            raise ArtifactNotFound(
-                f"{artifact.name} is {artifact.media_type} and no text.",
-                "Only artifacts of text can stand in an argument.",
-            ) from None
+    def rows(self) -> QuerySet[Artifact]:
+        """Return the rows of the conversation's artifacts."""
+        return Artifact.objects.filter(conversation_id=self._conversation_id)
 
-    @transaction.atomic
-    def save(
-        self, name: str, data: bytes, media_type: str, *, invocation_id: UUID | None = None
-    ) -> JsonObject:
-        """Keep the next version of an artifact; return `{name, version, size, media_type}`.
-
-        Raises ArtifactRejected when it, or all of the conversation's together, would be too large.
-        """
+    def lock(self) -> None:
+        """Let no other artifact of the conversation be kept until the transaction ends."""
         Conversation.objects.select_for_update().get(pk=self._conversation_id)
-        rows = Artifact.objects.filter(conversation_id=self._conversation_id)
-        total = rows.aggregate(total=Sum("size"))["total"] or 0
-        if len(data) > LARGEST or total + len(data) > LARGEST_TOTAL:
-            raise ArtifactRejected(
-                f"An artifact has at most {LARGEST:,} bytes, and all artifacts of a conversation "
-                f"have at most {LARGEST_TOTAL:,}.",
-                "Ask the tool for less, or start a new conversation.",
-            )
-        name = _NAME.sub("_", name)[:100].lstrip(" ") or "artifact"
-        last = rows.filter(name=name).aggregate(last=Max("version"))["last"] or 0
-        kept = Artifact.objects.create(
-            conversation_id=self._conversation_id,
-            name=name,
-            version=last + 1,
-            media_type=media_type if _MEDIA_TYPE.fullmatch(media_type) else OCTETS,
-            size=len(data),
-            digest=hashlib.sha256(data).hexdigest(),
-            content=data,
-            invocation_id=invocation_id,
-        )
-        return {
-            "id": str(kept.pk),
-            "name": kept.name,
-            "version": kept.version,
-            "size": kept.size,
-            "media_type": kept.media_type,
-        }
+
+    def create(self, **fields: Any) -> Artifact:
+        """Make a row of these fields."""
+        return Artifact.objects.create(conversation_id=self._conversation_id, **fields)
 
 
 def artifacts_of(conversation: Conversation) -> QuerySet[Artifact]:

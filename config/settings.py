@@ -123,8 +123,7 @@ CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
-    "resend-waiting-runs": {"task": "sequences.tasks.resend_waiting_runs", "schedule": 30.0},
-    "fail-abandoned-runs": {"task": "sequences.tasks.fail_abandoned_runs", "schedule": 30.0},
+    "recover-runs": {"task": "sequences.tasks.recover_runs", "schedule": 5.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
     "sync-packages": {"task": "registry.sync_packages", "schedule": 60.0},
     "check-tool-health": {"task": "registry.check_tool_health", "schedule": 60.0},
@@ -329,6 +328,9 @@ ARTIFACT_THRESHOLD_BYTES = int(os.environ.get("OUTFITTER_ARTIFACT_THRESHOLD_BYTE
 
 CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_HOURS", "12"))
 """How long a value that was set for one conversation is kept."""
+
+RUN_COMMITS = os.environ.get("OUTFITTER_RUN_COMMITS", "sync").strip().lower() or "sync"
+"""Whether a step of a run waits until its rows are on the disk (sync), or not (async)."""
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {

@@ -139,9 +139,18 @@ def property_problems(schema: JsonSchema, name: str, value: JsonValue) -> list[S
     properties = schema.get("properties")
     if not isinstance(properties, Mapping) or name not in properties:
         return []
+    return _problems_of(schema, properties[name], value)
+
+
+def value_problems(schema: JsonSchema, value: JsonValue) -> list[SchemaProblem]:
+    """Return what is wrong with a value, such as an output that somebody wrote by hand."""
+    return _problems_of(schema, schema, value)
+
+
+def _problems_of(whole: JsonSchema, part: JsonValue, value: JsonValue) -> list[SchemaProblem]:
     try:
-        whole = _rules().validator(draft_of(schema), schema)
-        return _problems(whole.evolve(schema=properties[name]).iter_errors(value))
+        validator = _rules().validator(draft_of(whole), whole)
+        return _problems(validator.evolve(schema=part).iter_errors(value))
     except (Unresolvable, PatternTooSlowError, CheckTooSlowError, RecursionError, *UNUSABLE):
         return [SchemaProblem("$", "cannot be checked against the tool's schema")]
 

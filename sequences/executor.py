@@ -1,5 +1,7 @@
 """Run a sequence as a tool: in the worker, or inside the run of another sequence."""
 
+from django.db import InterfaceError, OperationalError
+
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
@@ -8,11 +10,12 @@ from registry.specs import ToolSpec
 from sequences.approval import require_steps_approved, require_steps_credentials
 from sequences.launch import launch, new_run, wait
 from sequences.log import run_details
-from sequences.models import Run
+from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.nesting import MAX_DEPTH
-from sequences.runner import play
-from sequences.states import run_claim
+from sequences.running import play
+from sequences.running.pauses import RunWaits
+from sequences.states import run_cancel, run_take
 
 
 class SequenceExecutor:
@@ -36,20 +39,54 @@ class SequenceExecutor:
 
 
 def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
-    run = run_claim(new_run(spec, arguments, context).pk)
-    if run is None:
-        raise CallCancelled("The run was cancelled before it began.")
-    play(run, cancel=context.cancel, depth=context.depth)
-    return run
+    """Play the run of a step or of a program in this thread, or go on with it."""
+    run = _begun_before(spec, context) or new_run(spec, arguments, context)
+    if run.is_finished or run.is_paused:
+        return run
+    taken = run_take(run)
+    if taken is None:
+        run.refresh_from_db()
+        return run
+    try:
+        play(taken, cancel=context.cancel, depth=context.depth)
+        taken.refresh_from_db(fields=["status", "output", "error"])
+    except (InterfaceError, OperationalError):
+        raise RunWaits(f"{spec.wire_name} was left.", status=RunStatus.QUEUED) from None
+    if taken.is_paused and context.parent_id is not None:
+        run_cancel(taken)  # a program cannot be left in the middle
+        raise ToolFailed(
+            f"{spec.wire_name} has to wait for a person, which it cannot do inside of a program.",
+            "Call it as a step of its own.",
+            details=run_details(taken),
+        )
+    return taken
+
+
+def _begun_before(spec: ToolSpec, context: CallContext) -> Run | None:
+    """Return the run that this attempt of a step began before its worker let go of it."""
+    if context.run_step_id is None or context.parent_id is not None:
+        return None
+    attempt = RunStep.objects.values_list("attempts", flat=True).get(pk=context.run_step_id)
+    runs = Run.objects.select_related("tool", "tool_version", "user", "agent")
+    begun = runs.filter(parent_step=context.run_step_id, tool=spec.tool_id)
+    return begun.order_by("created_at", "pk")[attempt - 1 :].first()
 
 
 def _answer(run: Run) -> Output:
     details = run_details(run)
     if run.status == RunStatus.SUCCEEDED:
         return Output(value=run.output, details=details)
+    if not run.is_finished:
+        message = f"{run.name} waits for a person."
+        raise RunWaits(message, status=_resting(run), details=details)
     error = run.error or {}
     failure = CallCancelled if run.status == RunStatus.CANCELLED else _class_of(error)
     raise failure(error.get("message", ""), error.get("hint", ""), phase="execute", details=details)
+
+
+def _resting(run: Run) -> str:
+    """Return how a run rests; one that another worker has by now is only gone from here."""
+    return run.status if run.is_paused else RunStatus.QUEUED
 
 
 def _class_of(error: JsonObject) -> type[ToolError]:

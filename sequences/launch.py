@@ -3,15 +3,6 @@
 import json
 import logging
 import time
-from datetime import datetime, timedelta
-from functools import partial
-from uuid import UUID
-
-from celery import current_app
-from django.db import transaction
-from django.db.models import Q
-from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from config.lib.errors import Conflict
 from config.lib.jsontext import storable
@@ -24,20 +15,12 @@ from registry.specs import ToolSpec
 from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
+from sequences.sending import enqueue_on_commit
 from sequences.states import run_cancel
 
 logger = logging.getLogger(__name__)
 
 POLL_SECONDS = 0.1
-WAITS_AT_MOST = timedelta(seconds=30)
-"""A run that nobody has claimed for this long is put in the queue again."""
-
-QUEUE_UNREACHABLE: JsonObject = {
-    "code": "queue_unreachable",
-    "message": "The queue cannot be reached, so the run has to wait.",
-    "hint": "It starts by itself once Redis and the worker answer; `manage.py doctor` says more.",
-    "extra": {},
-}
 
 
 def new_run(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
@@ -65,43 +48,11 @@ def launch(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
     """Create a run and put it in the queue on commit; the caller has checked the arguments.
 
     When the queue cannot be reached the run stays queued, its `error` says so, and it is put in
-    the queue later by `resend_waiting`.
+    the queue later by `sequences.reaper`.
     """
     run = new_run(spec, arguments, context)
-    enqueue_on_commit(run)
+    enqueue_on_commit(run.pk)
     return run
-
-
-def enqueue_on_commit(run: Run) -> None:
-    """Hand a queued run to the worker once its row can be read there."""
-    transaction.on_commit(partial(_enqueue, run.pk))
-
-
-def _enqueue(run_id: UUID) -> bool:
-    waiting = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED)
-    try:
-        current_app.send_task("sequences.tasks.execute_run", [str(run_id)], retry=False)
-    except OperationalError as error:
-        logger.warning("Run %s waits: the queue cannot be reached (%s)", run_id, error)
-        waiting.update(error=QUEUE_UNREACHABLE)
-        return False
-    waiting.update(error=None, sent_at=timezone.now())
-    return True
-
-
-def resend_waiting(now: datetime) -> int:
-    """Put runs in the queue again that no worker has claimed; return how many.
-
-    A message may be lost with its Redis. Sent twice, it does no harm: one claim wins.
-    """
-    before = now - WAITS_AT_MOST
-    runs = Run.objects.filter(
-        Q(sent_at=None) | Q(sent_at__lt=before),
-        status=RunStatus.QUEUED,
-        created_at__lt=before,
-        parent_step=None,
-    ).order_by("created_at", "pk")
-    return sum(_enqueue(run_id) for run_id in runs.values_list("pk", flat=True))
 
 
 def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:

@@ -12,9 +12,10 @@ from registry.loading import load_spec
 from registry.models import Tool
 from sequences.approval import require_steps_approved
 from sequences.definition import Definition, parse
-from sequences.launch import enqueue_on_commit, launch, new_run
+from sequences.launch import launch, new_run
 from sequences.models import Run, RunStep
 from sequences.models.run_step import StepStatus
+from sequences.sending import enqueue_on_commit
 
 WhichVersion = Literal["original", "current"]
 
@@ -63,7 +64,7 @@ def run_retry(
         again = new_run(spec, arguments, context)
         Run.objects.filter(pk=again.pk).update(retry_of=run)
         RunStep.objects.bulk_create(_copy(row, again) for row in before)
-        enqueue_on_commit(again)
+        enqueue_on_commit(again.pk)
     return again
 
 

@@ -6,21 +6,29 @@ up for lost all find that the row is no longer in the state they expect, and cha
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import transaction
-from django.db.models import F
-from django.db.models.functions import Coalesce
+from celery import current_task
+from django.db import connection, transaction
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from config.lib.errors import Conflict
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import Run, RunStep
-from sequences.models.run import RunStatus
+from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
+from sequences.sending import enqueue_on_commit
 
-LEASE = timedelta(seconds=30)
-"""How long a worker has a run without giving a sign of life; it gives one every 5 s."""
+LEASE = timedelta(seconds=20)
+"""How long a worker has a run without giving a sign of life; it gives one every 4 s."""
+
+LET_GO: JsonObject = {"lease": None, "lease_until": None, "hand_over": False}
+
+
+class LeaseLost(Exception):
+    """The run is no longer this worker's: another may have it, or it was cancelled."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,62 +40,6 @@ class Ending:
     error: JsonObject | None = None
 
 
-def run_claim(run_id: UUID) -> Run | None:
-    """Take a queued run for this worker; None when another has it or it was cancelled."""
-    now = timezone.now()
-    claimed = Run.objects.filter(pk=run_id, status=RunStatus.QUEUED).update(
-        status=RunStatus.RUNNING,
-        started_at=Coalesce("started_at", now),
-        lease=uuid4(),
-        lease_until=now + LEASE,
-        claims=F("claims") + 1,
-        error=None,
-    )
-    if not claimed:
-        return None
-    return Run.objects.select_related("tool", "tool_version", "user", "agent").get(pk=run_id)
-
-
-def run_finish(run: Run, ending: Ending) -> None:
-    """Write the end of a running run, and read it back in case it had ended before."""
-    Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING).update(
-        status=ending.status,
-        output=ending.output,
-        error=ending.error,
-        finished_at=timezone.now(),
-        given=None,
-        lease=None,
-        lease_until=None,
-    )
-    run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
-
-
-def run_cancel(run: Run) -> None:
-    """Cancel a run: at once while it waits, else soon, when its worker sees the request.
-
-    Raises Conflict when it is over already.
-    """
-    now = timezone.now()
-    waiting = Run.objects.filter(pk=run.pk, status=RunStatus.QUEUED)
-    if not waiting.update(
-        status=RunStatus.CANCELLED,
-        cancel_requested_at=now,
-        finished_at=now,
-        error=CANCELLED,
-        given=None,
-    ) and not Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING).update(
-        cancel_requested_at=now
-    ):
-        raise Conflict("This run is over already.", "There is nothing left to cancel.")
-    run.refresh_from_db(fields=["status", "cancel_requested_at", "finished_at", "error"])
-
-
-def runs_fail_abandoned(now: datetime) -> int:
-    """Fail the runs whose worker is gone, each with the step it had reached; return how many."""
-    silent = Run.objects.filter(status=RunStatus.RUNNING, lease_until__lt=now)
-    return sum(_fail_abandoned(run, now) for run in silent.order_by("created_at", "pk"))
-
-
 CANCELLED: JsonObject = {
     "code": "cancelled",
     "message": "The run was cancelled.",
@@ -96,26 +48,214 @@ CANCELLED: JsonObject = {
 }
 
 
-@transaction.atomic
-def _fail_abandoned(run: Run, now: datetime) -> int:
-    step = run.steps.filter(status=StepStatus.RUNNING).order_by("-number").first()
-    reached = step.number if step else run.steps.count() + 1
-    error = {
-        "code": "worker_lost",
-        "message": f"The worker stopped while step {reached} was due or running.",
-        "hint": f"Check what the step did, then retry from step {reached}.",
-        "extra": {"step": reached},
-    }
-    failed = Run.objects.filter(pk=run.pk, status=RunStatus.RUNNING, lease_until__lt=now).update(
-        status=RunStatus.FAILED,
-        finished_at=now,
-        error=error,
-        given=None,
-        lease=None,
-        lease_until=None,
+def run_claim(run_id: UUID) -> Run | None:
+    """Take a queued run for this worker, under a new lease.
+
+    None when another has it, when it was cancelled, and when as many runs of its sequence are at
+    work as its definition allows (`maxConcurrentRuns`): it is sent again when one of them ends.
+    """
+    whole = Run.objects.select_related("tool", "tool_version", "user", "agent")
+    run = whole.filter(pk=run_id, status=RunStatus.QUEUED).first()
+    if run is None:
+        return None
+    most = limit_of(run)
+    if most is None:
+        return _taken(run)
+    with transaction.atomic():
+        _one_at_a_time(run.tool_id)
+        return _taken(run) if places_free(run.tool_id, most, before=run) else None
+
+
+def run_take(run: Run) -> Run | None:
+    """Take a run inside of a step, for the worker that has the run around it.
+
+    It need not be queued: whoever had it before had the run around it too. None when it is over or
+    waits for a person.
+    """
+    return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
+
+
+def run_begun_in(step_id: UUID) -> Run | None:
+    """Return the run inside of a step that its former worker began and did not tell the end of.
+
+    It is to be gone on with (`run_take`), or where it is over its end is the step's. None when the
+    step has to begin a run: it began none, or that one failed and another attempt is due.
+    """
+    inside = Run.objects.filter(parent_step=step_id).select_related(
+        "parent_step", "tool", "tool_version", "user", "agent"
     )
-    if failed:
-        RunStep.objects.filter(run=run, status=StepStatus.RUNNING).update(
-            status=StepStatus.FAILED, error=error, message=error["message"]
-        )
-    return failed
+    run = inside.order_by("created_at").last()
+    if run is None or run.parent_step is None:
+        return None
+    ended_badly = run.status in (RunStatus.FAILED, RunStatus.CANCELLED)
+    return None if ended_badly and run.parent_step.error else run
+
+
+def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> Run | None:
+    now = timezone.now()
+    values: JsonObject = {
+        "status": RunStatus.RUNNING,
+        "started_at": run.started_at or now,
+        "lease": uuid4(),
+        "lease_until": now + LEASE,
+        "hand_over": False,
+        "worker": node_name(),
+        "claims": run.claims + 1,
+        "error": None,
+    }
+    claimed = Run.objects.filter(pk=run.pk, status__in=statuses, claims=run.claims)
+    if not claimed.update(**values):
+        return None
+    for name, value in values.items():
+        setattr(run, name, value)
+    return run
+
+
+def node_name() -> str:
+    """Return the name of the Celery worker that this code runs in; empty outside of one."""
+    return (current_task.request.hostname or "") if current_task else ""
+
+
+def limit_of(run: Run) -> int | None:
+    """Return how many runs of its sequence may be at work when this one is; None for any number.
+
+    A test of a draft never waits, and a run inside of a step belongs to the run around it.
+    """
+    if run.tool_version is None or run.parent_step_id is not None:
+        return None
+    most: int | None = run.plan.get("maxConcurrentRuns")
+    return most
+
+
+def places_free(tool_id: UUID | None, most: int, *, before: Run | None = None) -> int:
+    """Return how many more runs of a sequence may begin; those queued `before` a run go first."""
+    roots = Run.objects.filter(tool=tool_id, parent_step=None, tool_version__isnull=False)
+    taken = roots.filter(status=RunStatus.RUNNING).count()
+    if before is not None:
+        older = roots.filter(status=RunStatus.QUEUED, created_at__lt=before.created_at)
+        taken += older.count()
+    return max(0, most - taken)
+
+
+def _one_at_a_time(tool_id: UUID | None) -> None:
+    """Let one claim of a limited sequence count at a time, until this transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 7))", [str(tool_id)])
+
+
+def held(run: Run) -> QuerySet[Run]:
+    """Return the run as long as this worker has it, else nothing."""
+    return Run.objects.filter(pk=run.pk, lease=run.lease, status=RunStatus.RUNNING)
+
+
+def run_finish(run: Run, ending: Ending) -> None:
+    """Write the end of a run that this worker has; raise LeaseLost when it has it no more."""
+    values: dict[str, Any] = {
+        "status": ending.status,
+        "output": ending.output,
+        "error": ending.error,
+        "finished_at": timezone.now(),
+        "given": None,
+        **LET_GO,
+    }
+    _let_go(run, values)
+
+
+def run_pause(run: Run, status: RunStatus) -> None:
+    """Let a run wait for a person: status `waiting` or `attention`; raise LeaseLost.
+
+    When the person has answered already, while another branch was at work, it goes on at once:
+    `run.status` then is `queued`.
+    """
+    with transaction.atomic():
+        Run.objects.select_for_update().get(pk=run.pk)  # a person's answer waits for this, or we
+        asks = run.steps.filter(status__in=(StepStatus.WAITING, StepStatus.IN_DOUBT)).exists()
+        asks = asks or Run.objects.filter(parent_step__run=run, status__in=PAUSED).exists()
+        _let_go(run, {"status": status if asks else RunStatus.QUEUED, "claims": 0, **LET_GO})
+        if not asks:
+            _send_root(run)
+
+
+def run_requeue(run: Run) -> None:
+    """Give a run back to the queue, for another worker to go on with; raise LeaseLost."""
+    with transaction.atomic():
+        _let_go(run, {"status": RunStatus.QUEUED, "claims": 0, **LET_GO})
+        _send_root(run)
+
+
+def _let_go(run: Run, values: dict[str, Any]) -> None:
+    if not held(run).update(**values):
+        raise LeaseLost(str(run))
+    for name, value in values.items():
+        setattr(run, name, value)
+    send_next(run)
+
+
+def _send_root(run: Run) -> None:
+    if run.parent_step_id is None:
+        enqueue_on_commit(run.pk)
+
+
+def send_next(run: Run) -> None:
+    """Send the run that waited longest for the place which this one leaves, if there is one."""
+    most = limit_of(run)
+    if most is None:
+        return
+    waiting = Run.objects.filter(tool=run.tool_id, status=RunStatus.QUEUED, parent_step=None)
+    free = places_free(run.tool_id, most)
+    oldest = waiting.exclude(pk=run.pk).order_by("created_at", "pk")
+    for run_id in oldest.values_list("pk", flat=True)[:free]:
+        enqueue_on_commit(run_id)
+
+
+def run_wake(run: Run) -> None:
+    """Let a paused run go on, and the runs around it; the caller's transaction has the reason.
+
+    A run that is at work (in another branch) finds the reason itself before it pauses.
+    """
+    chain = [run]
+    while (step := chain[-1].parent_step) is not None:
+        chain.append(step.run)
+    with transaction.atomic():
+        for each in reversed(chain):  # from outside in, as every other writer locks them
+            Run.objects.select_for_update().get(pk=each.pk)
+        for each in chain:
+            paused = Run.objects.filter(pk=each.pk, status__in=PAUSED)
+            if paused.update(status=RunStatus.QUEUED, error=None, sent_at=None):
+                _send_root(each)
+
+
+def run_cancel(run: Run) -> None:
+    """Cancel a run: at once while no worker has it, else soon, when its worker sees the request.
+
+    Raises Conflict when it is over already.
+    """
+    with transaction.atomic():
+        now = timezone.now()
+        status = Run.objects.select_for_update().values_list("status", flat=True).get(pk=run.pk)
+        if status in FINISHED:
+            raise Conflict("This run is over already.", "There is nothing left to cancel.")
+        if status == RunStatus.RUNNING:
+            Run.objects.filter(pk=run.pk).update(cancel_requested_at=now)
+        else:
+            run_end_all(run, Ending(status=RunStatus.CANCELLED, error=CANCELLED), now)
+            Run.objects.filter(pk=run.pk).update(cancel_requested_at=now)
+            if run.parent_step is not None:
+                run_wake(run.parent_step.run)
+    run.refresh_from_db(fields=["status", "cancel_requested_at", "finished_at", "error"])
+
+
+def run_end_all(run: Run, ending: Ending, now: datetime) -> None:
+    """End a run that no worker has, with the runs inside of it and their open steps.
+
+    A step in doubt stays so: how the run ended does not say what the step did.
+    """
+    for inner in Run.objects.filter(parent_step__run=run).exclude(status__in=FINISHED):
+        run_end_all(inner, ending, now)
+    error = ending.error or {}
+    RunStep.objects.filter(run=run, status__in=(StepStatus.RUNNING, StepStatus.WAITING)).update(
+        status=StepStatus.FAILED, error=error, message=error.get("message", "")
+    )
+    Run.objects.filter(pk=run.pk).exclude(status__in=FINISHED).update(
+        status=ending.status, error=ending.error, finished_at=now, given=None, **LET_GO
+    )

@@ -1,13 +1,12 @@
-"""What the worker does: run sequences, and see to those that were left behind."""
+"""What the worker does: run sequences, and see to those that something died under."""
 
 from uuid import UUID
 
 from celery import shared_task
 from django.utils import timezone
 
-from sequences.launch import resend_waiting
-from sequences.runner import execute
-from sequences.states import runs_fail_abandoned
+from sequences.reaper import requeue_lost, resend_unsent
+from sequences.running import execute
 from sequences.testing import outputs_keep
 
 
@@ -19,12 +18,7 @@ def execute_run(run_id: str) -> None:
 
 
 @shared_task
-def resend_waiting_runs() -> int:
-    """Put runs in the queue again that no worker has claimed."""
-    return resend_waiting(timezone.now())
-
-
-@shared_task
-def fail_abandoned_runs() -> int:
-    """Fail the runs whose worker is gone."""
-    return runs_fail_abandoned(timezone.now())
+def recover_runs() -> tuple[int, int]:
+    """Put runs back in the queue whose worker or whose message is gone; return how many of each."""
+    now = timezone.now()
+    return requeue_lost(now), resend_unsent(now)

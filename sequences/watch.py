@@ -1,4 +1,4 @@
-"""Stop the step in flight when its time is up or its run is cancelled."""
+"""Watch over a run: renew its lease, hear of its cancel, stop steps whose time is up."""
 
 import threading
 import time
@@ -12,14 +12,14 @@ from sequences.models import Run
 from sequences.states import LEASE
 
 TICK_SECONDS = 0.25
-HEARTBEAT_SECONDS = 5.0
+HEARTBEAT_SECONDS = LEASE.total_seconds() / 5
 
 
 class Watch:
     """What the runner asks, and what the watching thread answers.
 
-    `step` is the event that stops the step in flight; each attempt gets a fresh one. Once the run
-    is cancelled every later attempt starts with its event set.
+    Several steps may be in flight, each with an event of its own that stops it. Once the run is
+    cancelled every later attempt starts with its event set.
     """
 
     def __init__(self, run: Run, outer: threading.Event) -> None:
@@ -27,42 +27,77 @@ class Watch:
         self._outer = outer
         self._over = threading.Event()
         self._cancelled = threading.Event()
+        self._lost = threading.Event()
+        self._hand_over = threading.Event()
+        self._hurry = threading.Event()
         self._lock = threading.Lock()
-        self._step: threading.Event | None = None
-        self._deadline = 0.0
+        self._deadlines: dict[threading.Event, float] = {}
 
     def is_cancelled(self) -> bool:
         """Tell whether the run is to end, because of its page or of whoever called it."""
         return self._cancelled.is_set() or self._outer.is_set()
 
+    def is_lost(self) -> bool:
+        """Tell whether somebody took the run from this worker; nothing more can be written."""
+        return self._lost.is_set()
+
+    def is_handing_over(self) -> bool:
+        """Tell whether the run is to be given back to the queue before its next step."""
+        return self._hand_over.is_set()
+
     def pause(self, seconds: float) -> None:
-        """Wait before the next attempt; a cancelled run waits no longer."""
-        self._cancelled.wait(seconds)
+        """Wait before the next attempt; a run that is cancelled or given back waits no longer."""
+        self._hurry.wait(seconds)
 
     @contextmanager
     def attempt(self, timeout_seconds: float) -> Iterator[threading.Event]:
         """Yield an event that is set when the run is cancelled or the time is up."""
         step = threading.Event()
         with self._lock:
-            self._step, self._deadline = step, time.monotonic() + timeout_seconds
+            self._deadlines[step] = time.monotonic() + timeout_seconds
             if self.is_cancelled():
                 step.set()
         try:
             yield step
         finally:
             with self._lock:
-                self._step = None
+                del self._deadlines[step]
 
     def _look(self) -> None:
-        if self._outer.is_set() or self._asked_to_cancel():
+        self._stop_late(time.monotonic())
+        if self._outer.is_set():
             self._cancelled.set()
-        with self._lock:
-            late = time.monotonic() >= self._deadline
-            if self._step is not None and (late or self._cancelled.is_set()):
-                self._step.set()
+        else:
+            self._ask()
+        if self._cancelled.is_set() or self._hand_over.is_set() or self._lost.is_set():
+            self._hurry.set()
+        if self._cancelled.is_set():
+            self._stop_late(float("inf"))
 
-    def _asked_to_cancel(self) -> bool:
-        return Run.objects.filter(pk=self._run_id, cancel_requested_at__isnull=False).exists()
+    def _stop_late(self, now: float) -> None:
+        with self._lock:
+            for step, deadline in self._deadlines.items():
+                if now >= deadline:
+                    step.set()
+
+    def _ask(self) -> None:
+        asked = Run.objects.filter(pk=self._run_id, lease=self._lease).values_list(
+            "cancel_requested_at", "hand_over"
+        )
+        answer = asked.first()
+        if answer is None:
+            self._lost.set()
+            return
+        cancelled_at, hand_over = answer
+        if cancelled_at:
+            self._cancelled.set()
+        if hand_over:
+            self._hand_over.set()
+
+    def _beat(self) -> None:
+        Run.objects.filter(pk=self._run_id, lease=self._lease).update(
+            lease_until=timezone.now() + LEASE
+        )
 
     def keep_looking(self) -> None:
         """Look until the run is over; this is the body of the watching thread."""
@@ -72,9 +107,7 @@ class Watch:
                 try:
                     self._look()
                     if time.monotonic() - beaten >= HEARTBEAT_SECONDS:
-                        Run.objects.filter(pk=self._run_id, lease=self._lease).update(
-                            lease_until=timezone.now() + LEASE
-                        )
+                        self._beat()
                         beaten = time.monotonic()
                 except DatabaseError:
                     connection.close()  # the next look opens a new one

@@ -5,9 +5,7 @@ import uuid
 from django.db import models
 
 from chat.models.conversation import Conversation
-
-LARGEST = 10_000_000
-"""Bytes of one artifact."""
+from registry.artifact_store import LARGEST
 
 
 class Artifact(models.Model):

@@ -4,11 +4,9 @@ import uuid
 
 from django.db import models
 
+from registry.artifact_store import LARGEST
 from sequences.models.run import Run
 from sequences.models.run_step import RunStep
-
-LARGEST = 10_000_000
-"""Bytes of one artifact."""
 
 
 class RunArtifact(models.Model):

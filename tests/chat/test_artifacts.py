@@ -8,7 +8,7 @@ import pytest
 from django.urls import reverse
 
 from agents.tokens import token_create
-from chat.artifacts import LARGEST_TOTAL, ArtifactRejected, ConversationArtifacts
+from chat.artifacts import ConversationArtifacts
 from chat.means import of_turn
 from chat.models import Artifact, Message, TurnEvent
 from chat.models.artifact import LARGEST
@@ -114,7 +114,7 @@ def test_the_threshold_can_be_set(conversation, model, say, received, settings):
 def test_a_result_that_cannot_be_kept_is_told_in_short(
     conversation, model, say, received, monkeypatch
 ):
-    monkeypatch.setattr("chat.artifacts.LARGEST_TOTAL", 10)
+    monkeypatch.setattr("registry.artifact_store.LARGEST_TOTAL", 10)
     model.calls(Call("export_rows", {"text": "long"}))
     model.enqueue("Done.")
     say(conversation, "Export")
@@ -142,7 +142,7 @@ def test_sizes_are_limited(conversation, monkeypatch):
     with pytest.raises(ArtifactRejected, match="at most 10,000,000 bytes"):
         kept.save("big", b"x" * (LARGEST + 1), "text/plain")
     assert LARGEST < LARGEST_TOTAL
-    monkeypatch.setattr("chat.artifacts.LARGEST_TOTAL", 5)
+    monkeypatch.setattr("registry.artifact_store.LARGEST_TOTAL", 5)
     kept.save("one", b"abc", "text/plain")
     with pytest.raises(ArtifactRejected):
         kept.save("two", b"abc", "text/plain")

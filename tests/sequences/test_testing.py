@@ -11,7 +11,7 @@ from registry.errors import InvalidArguments
 from registry.models import Tool
 from sequences.definition import DefinitionInvalid
 from sequences.models import DraftOutput, Run, SequenceDraft
-from sequences.runner import execute
+from sequences.running import execute
 from sequences.testing import (
     NotTestedYet,
     Trial,

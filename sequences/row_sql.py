@@ -1,0 +1,81 @@
+"""Several writes as one statement, worded once: one round trip, and one commit.
+
+Django takes longer to word an INSERT than PostgreSQL to carry it out, and a run writes two rows a
+step.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db import connection, models
+
+Part = tuple[str, str, list[Any]]
+"""A name, SQL and its values."""
+
+
+def synchronous() -> str:
+    """Return the SQL by which this commit waits for the disk, or does not (`RUN_COMMITS`)."""
+    off = settings.RUN_COMMITS == "async"
+    return "set_config('synchronous_commit', 'off', true)" if off else "true"
+
+
+class Statement:
+    """A statement made of parts that all happen or none does; a later one may read an earlier."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._values: list[Any] = []
+
+    def add(self, name: str, sql: str, values: Sequence[Any]) -> None:
+        """Add a part; `name` is that of its answer, if it gives one."""
+        name = name or f"part_{len(self._parts)}"
+        self._parts.append(f"{name} AS ({sql})")
+        self._values.extend(values)
+
+    def run(self, answer: str) -> Any:
+        """Carry it out, and return the one value that the query `answer` gives."""
+        with connection.cursor() as cursor:
+            cursor.execute(f"WITH {', '.join(self._parts)} {answer}", self._values)
+            (value,) = cursor.fetchone()
+        return value
+
+
+def inserted(row: models.Model, source: str) -> Part:
+    """Return the INSERT of a row, once for each row of `source`; twice it does nothing."""
+    sql, fields = _insert(type(row))
+    return "", f"{sql} {source} ON CONFLICT (id) DO NOTHING", _values(row, fields, add=True)
+
+
+def updated(row: models.Model, names: tuple[str, ...], condition: str) -> Part:
+    """Return the UPDATE of these fields of a row, where `condition` holds."""
+    sql, fields = _update(type(row), names)
+    return "", f"{sql} AND {condition}", [*_values(row, fields, add=False), row.pk]
+
+
+Field = models.Field[Any, Any]
+
+
+@cache
+def _insert(model: type[models.Model]) -> tuple[str, tuple[Field, ...]]:
+    fields = tuple(model._meta.concrete_fields)
+    columns = ", ".join(f'"{field.column}"' for field in fields)
+    values = ", ".join(f"%s::{field.rel_db_type(connection)}" for field in fields)
+    return f'INSERT INTO "{model._meta.db_table}" ({columns}) SELECT {values}', fields
+
+
+@cache
+def _update(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tuple[Field, ...]]:
+    by_name = {field.name: field for field in model._meta.concrete_fields}
+    fields = tuple(by_name[name] for name in names)
+    changes = ", ".join(f'"{field.column}" = %s' for field in fields)
+    return f'UPDATE "{model._meta.db_table}" SET {changes} WHERE id = %s', fields  # noqa: S608
+
+
+def _values(row: models.Model, fields: Sequence[Field], *, add: bool) -> list[Any]:
+    given = (field.pre_save(row, add) if add else getattr(row, field.attname) for field in fields)
+    return [
+        field.get_db_prep_save(value, connection)
+        for field, value in zip(fields, given, strict=True)
+    ]

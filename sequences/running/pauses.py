@@ -1,0 +1,49 @@
+"""Let a run rest until a person has said something."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from registry.errors import Fault, ToolError
+from sequences.models import Run, RunStep
+from sequences.models.run import RunStatus
+from sequences.models.run_step import StepStatus
+from sequences.states import run_pause, run_wake
+
+
+class RunWaits(ToolError):
+    """The sequence waits for a person."""
+
+    code = "run_waits"
+    health = Fault.NONE
+    actor = "owner"
+    default_hint = "It goes on once its question is answered on the page of the run."
+
+    def __init__(
+        self, message: str = "", hint: str = "", *, status: str = RunStatus.WAITING, **extra: Any
+    ) -> None:
+        super().__init__(message, hint, **extra)
+        self.status = status
+        """How the run stands; `queued` where it only waits for another worker."""
+
+
+def pause(run: Run, rows: Iterable[RunStep]) -> None:
+    """Let go of a run until the questions of its steps, or of the runs inside of it, are answered.
+
+    `rows` are its steps as this worker knows them. One that was answered while the run was still
+    at work lets it go on at once.
+    """
+    waiting = [row.pk for row in rows if row.status == StepStatus.WAITING]
+    inside = Run.objects.filter(parent_step__in=waiting)
+    attention = inside.filter(status=RunStatus.ATTENTION).exists()
+    run_pause(run, RunStatus.ATTENTION if attention else RunStatus.WAITING)
+    # whoever answers holds the row of the run, so that this look comes before or behind it
+    now = RunStep.objects.filter(pk__in=waiting).prefetch_related("child_runs")
+    if any(map(_goes_on, now)):
+        run_wake(run)
+
+
+def _goes_on(row: RunStep) -> bool:
+    """Tell whether a step that waited does so no longer."""
+    inside = list(row.child_runs.all())
+    answered = bool(inside) and not any(run.is_paused for run in inside)
+    return row.status != StepStatus.WAITING or answered

@@ -1,0 +1,121 @@
+"""Take a run up, play it, and write how it stands afterwards."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from uuid import UUID
+
+from django.db import InterfaceError, OperationalError, transaction
+from django.utils import timezone
+
+from config.lib.errors import DomainError
+from config.lib.jsontext import storable
+from config.lib.types import JsonObject
+from registry.running import Signal, running, stop_in
+from registry.standing import standing_of
+from sequences.context import context_of
+from sequences.definition import parse
+from sequences.models import Run
+from sequences.models.run import RunStatus
+from sequences.recovery import settle
+from sequences.running.journey import Journey, Rows, Stop, Why
+from sequences.running.pauses import pause
+from sequences.running.walk import walk
+from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish, run_requeue
+from sequences.step_rows import Journal
+from sequences.watch import watching
+
+logger = logging.getLogger(__name__)
+
+UNEXPECTED: JsonObject = {
+    "code": "run_stopped",
+    "message": "The run stopped because of a fault in Outfitter, not in the sequence.",
+    "hint": "Retry it; if it stops again, ask the operator to read the worker's log.",
+    "extra": {},
+}
+
+
+def execute(run_id: UUID) -> None:
+    """Play a queued run; do nothing when another worker has it or had it."""
+    run = run_claim(run_id)
+    if run is not None:
+        play(run, cancel=Event(), depth=0)
+
+
+def play(run: Run, *, cancel: Event, depth: int) -> None:
+    """Play a claimed run in this thread to its end, or until it rests, and write how it stands.
+
+    `cancel` is its caller's, `depth` counts the sequences around it. It raises nothing that the
+    run did: that is told in its row. A worker that lost the run leaves it as it is, and so does
+    one that lost the database, which raises: when its lease is out, the run is queued again.
+    """
+    rows: Rows = {}
+    try:
+        match _ending(run, rows, cancel, depth):
+            case Ending() as ending:
+                _finish(run, ending)
+            case Stop(why=Why.HANDED_OVER):
+                run_requeue(run)
+            case Stop():
+                pause(run, rows.values())
+    except LeaseLost:
+        logger.warning("Run %s went to another worker", run.pk)
+        run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
+
+
+def _ending(run: Run, rows: Rows, cancel: Event, depth: int) -> Ending | Stop | None:
+    """Play a run; return how it ends or why it rests. None: it was put to attention already.
+
+    `rows` is filled with the rows of its steps.
+    """
+    with _signal(run, cancel) as signal, watching(run, signal) as watch:
+        try:
+            _require_not_stopped(run)
+            definition = parse(run.plan)
+            if not settle(run, definition):
+                return None
+            context = context_of(run).derive(cancel=signal, depth=depth)
+            rows.update({(row.number, row.iteration): row for row in run.steps.all()})
+            journey = Journey(run, definition, context, watch, Journal(run), rows)
+            return _why_ended(run, walk(journey), signal)
+        except DomainError as error:
+            return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
+        except (LeaseLost, InterfaceError, OperationalError):
+            raise  # this worker has the run no more, or cannot say anything about it
+        except Exception:  # the boundary: a run must not stay "running" for ever
+            logger.exception("Run %s stopped unexpectedly", run.pk)
+            return Ending(status=RunStatus.FAILED, error=UNEXPECTED)
+
+
+@transaction.atomic
+def _finish(run: Run, ending: Ending) -> None:
+    """Write the end of a run, and close what else of it is open: questions, and runs inside."""
+    run_finish(run, ending)
+    if ending.status != RunStatus.SUCCEEDED:
+        run_end_all(run, ending, timezone.now())
+
+
+@contextmanager
+def _signal(run: Run, cancel: Event) -> Iterator[Signal]:
+    """Yield the signal on which the run ends; a draft that is tested cannot be stopped."""
+    if run.tool_id is None:
+        yield Signal(cancel)
+    else:
+        with running.call(run.tool_id, cancel) as signal:
+            yield signal
+
+
+def _require_not_stopped(run: Run) -> None:
+    """Raise ToolStopped for a run that waited in the queue while its sequence was stopped."""
+    standing = standing_of(run.tool_id) if run.tool_id else None
+    if standing is not None and (stop := stop_in(standing)):
+        raise stop.error(run.name)
+
+
+def _why_ended(run: Run, rest: Ending | Stop, signal: Signal) -> Ending | Stop:
+    """Return how a run ended; one that did not get to its end before it was stopped says so."""
+    if signal.stop is None or (isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED):
+        return rest
+    error = signal.stop.error(run.name, running=True)
+    return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
