@@ -52,4 +52,6 @@ class RunArtifacts(ArtifactStore):
 
     def _outer(self) -> Artifacts | None:
         parent = self._run.parent_step
-        return self._around if parent is None else RunArtifacts(parent.run, None, around=self._around)
+        return (
+            self._around if parent is None else RunArtifacts(parent.run, None, around=self._around)
+        )

@@ -156,9 +156,7 @@ def _items(
     return tuple(listed), max(count - MOST_ITEMS, 0)
 
 
-def _item(
-    index: int, given: JsonValue, output: JsonValue, error: JsonObject | None
-) -> TestedItem:
+def _item(index: int, given: JsonValue, output: JsonValue, error: JsonObject | None) -> TestedItem:
     return TestedItem(index=index, input=given, output=output, error=error, known=True)
 
 

@@ -240,7 +240,7 @@ def _queued(
         for row in rows:
             row.run = run
         RunStep.objects.bulk_create(rows)
-        enqueue_on_commit(run)
+        enqueue_on_commit(run.pk)
     return run
 
 
