@@ -10,7 +10,7 @@ from registry.models import Package, Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
-_HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
+HOSTED = frozenset({ToolKind.NPM.value, ToolKind.PYTHON.value})
 """Kinds that reach only the hosts that review allows their package."""
 
 
@@ -19,7 +19,7 @@ def annotations_now(spec: ToolSpec) -> Annotations:
     if spec.kind == ToolKind.SEQUENCE:
         inner = [tool for tool in tools_within(spec) if tool.kind != ToolKind.SEQUENCE]
         return annotations_together(map(annotations_now, inner))
-    return annotations_of(spec, _hosts(spec) if spec.kind in _HOSTED else None)
+    return annotations_of(spec, _hosts(spec) if spec.kind in HOSTED else None)
 
 
 def known_of(tool: Tool) -> Annotations | None:

@@ -1,13 +1,16 @@
 from django.urls import path
 
-from sequences.views import builder, runs, sequences
+from sequences.views import drafts, palette, runs, sequences
 
 app_name = "sequences"
 
 urlpatterns = [
     path("sequences/", sequences.sequence_list, name="sequence_list"),
-    path("sequences/new", builder.sequence_create, name="sequence_create"),
-    path("sequences/<uuid:tool_id>/edit", builder.sequence_edit, name="sequence_edit"),
+    path("sequences/new", drafts.sequence_create, name="sequence_create"),
+    path("sequences/palette", palette.step_palette, name="step_palette"),
+    path("sequences/drafts/<uuid:draft_id>/edit", drafts.draft_edit, name="draft_edit"),
+    path("sequences/drafts/<uuid:draft_id>/discard", drafts.draft_discard, name="draft_discard"),
+    path("sequences/<uuid:tool_id>/edit", drafts.sequence_edit, name="sequence_edit"),
     path("sequences/<uuid:tool_id>/delete", sequences.sequence_delete, name="sequence_delete"),
     path("sequences/<uuid:tool_id>/run", runs.run_start, name="run_start"),
     path("runs/", runs.run_list, name="run_list"),

@@ -15,6 +15,7 @@ from registry.pins import numbers_to_pin
 from registry.schema_forms import FormField, form_fields
 from registry.selectors import tools_usable_by
 from registry.step_troubles import step_troubles, tool_trouble
+from sequences.forms.drafts import Draft
 
 MOST_OFFERED = 2_000
 """Tools in the builder's list; any other can be typed by its name."""
@@ -61,6 +62,11 @@ def tools_chosen(user: User, pins: Iterable[Pin]) -> dict[str, StepTool]:
     pins = [(name.strip(), version.strip()) for name, version in pins]
     chosen = _by_name(user, [name for name, _ in pins])
     return {**chosen, **_as_pinned(chosen, pins)}
+
+
+def tools_of(user: User, draft: Draft) -> dict[str, StepTool]:
+    """Return the tools that the steps of a draft name."""
+    return tools_chosen(user, [(step.tool, step.version) for step in draft.steps])
 
 
 def tool_at(chosen: Mapping[str, StepTool], name: str, version: str) -> StepTool | None:

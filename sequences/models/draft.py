@@ -33,6 +33,9 @@ class SequenceDraft(models.Model):
     document = models.JSONField(help_text="The builder's form: sequences.forms.drafts.Draft.")
     revision = models.PositiveIntegerField(default=1)
     position = models.PositiveIntegerField(default=1)
+    published_position = models.PositiveIntegerField(
+        default=0, help_text="The DraftRevision that `base_version` says; 0: none."
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     updated_at = models.DateTimeField(auto_now=True)
     updated_by = models.ForeignKey(
@@ -44,6 +47,11 @@ class SequenceDraft(models.Model):
 
     def __str__(self) -> str:
         return f"draft {self.id}"
+
+    @property
+    def has_changes(self) -> bool:
+        """Tell whether it says anything else than the version that it was begun from."""
+        return self.position != self.published_position
 
 
 class DraftRevision(models.Model):

@@ -78,6 +78,7 @@ def test_a_sequence_that_calls_itself_is_refused(client: Client, hers: dict[str,
     refusal_of(client.put(path, body, content_type=JSON))
     name = Tool.objects.get(pk=hers["tool_id"]).wire_name
     form = {"name": "Bad", "description": "x", "schema": "{}", "steps-0-tool": name}
+    form["action"] = "publish"
     page = checked(client.post(f"/sequences/{hers['tool_id']}/edit", form))
     assert page.status_code == 422
     assert Tool.objects.get(pk=hers["tool_id"]).definition == before
@@ -254,4 +255,7 @@ def test_what_no_database_and_no_stack_holds_does_not_break_the_builder(
     form = {"name": "A", "description": "B", "schema": "{}", "steps-0-tool": "calculator"}
     deep = '{"not": ' * 300 + "1" + "}" * 300
     for value in ("a\x00b", "9" * 5_000, "[" * 100_000, "1e999", deep):
-        checked(client.post("/sequences/new", {**form, field: value}))
+        page = client.post("/sequences/new").url
+        for action in ("", "publish"):
+            sent = {**form, field: value, "action": action, "revision": "1"}
+            checked(client.post(page, sent))

@@ -13,10 +13,12 @@ from django.urls import reverse
 from registry.models import Tool
 from registry.services import tool_delete
 from sequences.forms.posted import draft_from_post
+from sequences.models import SequenceDraft
 from tests import factories
 from tests.sequences import workshop
 
-NEW = "/sequences/new"
+BEGIN = "/sequences/new"
+NEW = "the newest draft"
 TYPED_SCHEMA = {
     "type": "object",
     "properties": {
@@ -89,18 +91,30 @@ def client(alice: User, client_for: Callable[[User], Client]) -> Client:
     return client_for(alice)
 
 
+def begun(client: Client) -> Any:
+    """Begin a blank sequence and return its page."""
+    return client.get(client.post(BEGIN).url)
+
+
+def newest() -> SequenceDraft:
+    return SequenceDraft.objects.latest("created_at")
+
+
 def press(client: Client, page: str, action: str, fields: dict[str, str], **more: str) -> Any:
-    return client.post(page, {**fields, **more, "action": action})
+    """Press a button of the page as it is now; `NEW` is that of the newest draft."""
+    if page == NEW:
+        page = reverse("sequences:draft_edit", args=[newest().pk])
+    now = {"revision": fields_of(client.get(page))["revision"]}
+    return client.post(page, {**fields, **now, **more, "action": action})
 
 
 def filled(client: Client, **more: str) -> dict[str, str]:
-    """Return the fields of a new sequence that can be saved."""
-    start = fields_of(client.get(NEW))
-    return {**start, "name": "Shout", "description": "Shouts.", **more}
+    """Return the fields of a new sequence that can be published."""
+    return {**fields_of(begun(client)), "name": "Shout", "description": "Shouts.", **more}
 
 
 def test_a_new_sequence_starts_with_a_schema_that_is_valid(client: Client) -> None:
-    page = client.get(NEW)
+    page = begun(client)
     assert page.status_code == 200
     assert '"type": "object"' in fields_of(page)["schema"]
     assert "steps-0-tool" in fields_of(page)
@@ -132,7 +146,7 @@ def test_saving_keeps_every_value_in_the_type_of_the_tools_schema(
         **{"steps-0-attempts": "3", "steps-0-backoff": "1.5", "steps-0-timeout": "9"},
         **{"steps-0-success": "Said {{ result }}", "steps-0-failure": "No: {{ error.message }}"},
     }
-    answer = press(client, NEW, "save", values)
+    answer = press(client, NEW, "publish", values)
     tool = Tool.objects.get(kind="sequence")
     assert answer.url == reverse("sequences:sequence_edit", args=[tool.pk])
     assert tool.definition is not None
@@ -146,7 +160,7 @@ def test_saving_keeps_every_value_in_the_type_of_the_tools_schema(
         9,
     )
     again = fields_of(client.get(answer.url))
-    press(client, answer.url, "save", again)
+    press(client, answer.url, "publish", again)
     tool.refresh_from_db()
     assert tool.version == 1, "showing and saving it again changes nothing"
 
@@ -165,7 +179,7 @@ def test_a_value_of_the_wrong_type_is_told_beside_its_row_and_kept(
     workshop.make("echo", input_schema=TYPED_SCHEMA)
     shown = press(client, NEW, "refresh", filled(client), **{"steps-0-tool": "echo"})
     more = {f"steps-0-in-{row}-source": "static", f"steps-0-in-{row}-value": text}
-    page = press(client, NEW, "save", {**fields_of(shown), "steps-0-in-1-value": "1", **more})
+    page = press(client, NEW, "publish", {**fields_of(shown), "steps-0-in-1-value": "1", **more})
     assert page.status_code == 422
     assert message in page.content.decode()
     assert f'id="steps-0-in-{row}-error"' in page.content.decode()
@@ -180,10 +194,10 @@ def test_nothing_typed_is_lost_by_any_button(client: Client) -> None:
         **{"steps-0-in-1-source": "template", "steps-0-in-1-value": "{{ initial.text }} <b>"},
         **{"schema": "{not json", "steps-0-success": "a\nb", "visibility": "public"},
     }
-    for action in ("add-step", "refresh", "move-down-7", "remove-row-9-9", "nonsense", "save"):
+    for action in ("add-step", "refresh", "move-down-7", "remove-row-9-9", "nonsense", "publish"):
         page = press(client, NEW, action, typed)
-        kept = fields_of(page)
-        assert {name: kept[name] for name in typed} == typed, action
+        kept = fields_of(page) | {"revision": typed["revision"]}
+        assert {name: kept.get(name) for name in typed} == typed, action
 
 
 def test_steps_are_added_moved_and_taken_out(client: Client) -> None:
@@ -220,7 +234,7 @@ def test_the_output_is_mapped_from_the_outputs_of_the_steps(client: Client) -> N
     fields = filled(client, **{"steps-0-tool": "echo", "steps-0-store_as": "said"})
     shown = fields_of(press(client, NEW, "add-final", fields))
     shown |= {"final-0-name": "all", "final-0-value": "said", "final-0-path": "text"}
-    press(client, NEW, "save", shown)
+    press(client, NEW, "publish", shown)
     tool = Tool.objects.get(kind="sequence")
     assert tool.definition is not None
     assert tool.definition["finalOutputMapping"] == {
@@ -238,7 +252,7 @@ def test_rows_without_a_name_twice_or_without_a_source_are_told(client: Client) 
         **{"steps-0-in-2-name": "", "steps-0-in-2-source": "static", "steps-0-in-2-value": "3"},
         **{"steps-0-in-3-name": "b", "steps-0-in-3-source": "", "steps-0-in-3-value": "4"},
     }
-    page = press(client, NEW, "save", filled(client), **{"steps-0-tool": "echo"}, **rows)
+    page = press(client, NEW, "publish", filled(client), **{"steps-0-tool": "echo"}, **rows)
     text = page.content.decode()
     assert page.status_code == 422
     assert "“a” is given twice" in text
@@ -271,7 +285,7 @@ def test_each_problem_is_told_in_words(
 ) -> None:
     workshop.make("echo")
     fields = filled(client, **{"steps-0-tool": "echo"})
-    page = press(client, NEW, "save", fields, **{field: value})
+    page = press(client, NEW, "publish", fields, **{field: value})
     assert page.status_code == 422
     assert message in page.content.decode().replace("&quot;", '"')
     assert not Tool.objects.filter(kind="sequence").exists()
@@ -280,17 +294,19 @@ def test_each_problem_is_told_in_words(
 def test_htmx_gets_the_form_alone_and_a_redirect_when_it_is_saved(client: Client) -> None:
     workshop.make("echo")
     fields = {**filled(client, **{"steps-0-tool": "echo"}), "action": "add-step"}
-    page = client.post(NEW, fields, headers={"HX-Request": "true"}).content.decode()
-    assert "<html" not in page
-    assert 'id="builder"' in page
-    answer = client.post(NEW, {**fields, "action": "save"}, headers={"HX-Request": "true"})
+    page = reverse("sequences:draft_edit", args=[newest().pk])
+    added = client.post(page, fields, headers={"HX-Request": "true"}).content.decode()
+    assert "<html" not in added
+    assert 'id="steps-1-tool"' in added
+    again = {**fields, "revision": str(newest().revision), "action": "publish"}
+    answer = client.post(page, again, headers={"HX-Request": "true"})
     tool = Tool.objects.get(kind="sequence")
     assert answer.headers["HX-Redirect"] == reverse("sequences:sequence_edit", args=[tool.pk])
 
 
 def test_save_and_run_leads_to_the_form_that_runs_it(client: Client) -> None:
     workshop.make("echo")
-    answer = press(client, NEW, "save-run", filled(client, **{"steps-0-tool": "echo"}))
+    answer = press(client, NEW, "publish-run", filled(client, **{"steps-0-tool": "echo"}))
     tool = Tool.objects.get(kind="sequence")
     assert answer.url == reverse("sequences:run_start", args=[tool.pk])
 
@@ -302,20 +318,20 @@ def test_a_tool_that_was_deleted_since_is_told_when_saving(client: Client, alice
     url = reverse("sequences:sequence_edit", args=[sequence.pk])
     page = client.get(url)
     assert "There is no tool of this name that you may use" in page.content.decode()
-    assert "does not exist" in press(client, url, "save", fields_of(page)).content.decode()
+    assert "does not exist" in press(client, url, "publish", fields_of(page)).content.decode()
 
 
 def test_a_public_sequence_says_that_it_waits_for_review(client: Client) -> None:
     workshop.make("echo")
-    assert "waits for a reviewer" in client.get(NEW).content.decode()
+    assert "waits for a reviewer" in begun(client).content.decode()
     fields = filled(client, **{"steps-0-tool": "echo", "visibility": "public"})
-    answer = press(client, NEW, "save", fields)
+    answer = press(client, NEW, "publish", fields)
     assert "Waits for review" in client.get(answer.url).content.decode()
 
 
 def test_a_team_can_be_chosen_among_ones_own(client: Client, team: Group) -> None:
     factories.make_team("others")
-    page = client.get(NEW).content.decode()
+    page = begun(client).content.decode()
     assert f">{team.name}</option>" in page
     assert ">others</option>" not in page
 
@@ -341,7 +357,7 @@ def test_a_tool_that_is_no_sequence_has_no_builder(alice: User, client: Client) 
 
 
 def test_a_stranger_is_asked_to_sign_in(db: None) -> None:
-    assert Client().get(NEW).url == f"{reverse('login')}?next={NEW}"
+    assert Client().get(BEGIN).url == f"{reverse('login')}?next={BEGIN}"
 
 
 def test_odd_field_names_are_no_steps() -> None:
@@ -354,7 +370,7 @@ def test_problems_of_rows_are_told_together_with_all_others(client: Client) -> N
     shown = press(client, NEW, "refresh", filled(client), **{"steps-0-tool": "echo"})
     added = fields_of(press(client, NEW, "add-final", fields_of(shown)))
     more = {"steps-0-in-1-value": "three", "name": ""}
-    text = press(client, NEW, "save", added, **more).content.decode()
+    text = press(client, NEW, "publish", added, **more).content.decode()
     assert "3 things to mend" in text
     assert "Give this input a name" in text
     assert "must be a whole number" in text
@@ -367,7 +383,7 @@ def test_a_chosen_input_is_not_offered_as_an_output(client: Client) -> None:
     changed = {**fields_of(shown), "steps-0-in-0-source": "previousStep"}
     shown = press(client, NEW, "refresh", changed)
     assert fields_of(shown)["steps-0-in-0-value"] == ""
-    text = press(client, NEW, "save", fields_of(shown)).content.decode()
+    text = press(client, NEW, "publish", fields_of(shown)).content.decode()
     assert "Choose the output of an earlier step." in text
     assert "The value of “times”" in text
     assert "2 things to mend" in text
@@ -406,7 +422,7 @@ def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(
     workshop.sequence_of(alice, workshop.step(inner), title="Outer")
     url = reverse("sequences:sequence_edit", args=[inner.pk])
     fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]', "description": "Typed."}
-    answer = press(client, url, "save", fields)
+    answer = press(client, url, "publish", fields)
     page = answer.content.decode()
     assert answer.status_code == 422 and "Typed." in page
     assert "Not saved yet: This breaks 1 sequence: “Outer”." in page
@@ -414,10 +430,10 @@ def test_a_change_that_breaks_others_is_saved_only_when_agreed_to(
     inner.refresh_from_db()
     assert inner.version == 1
 
-    assert press(client, url, "save", {**fields, "agreed": "x"}).status_code == 422
+    assert press(client, url, "publish", {**fields, "agreed": "x"}).status_code == 422
     agreed = re.search(r'name="agreed" value="(\w{64})"', page)
     assert agreed is not None
-    assert press(client, url, "save", {**fields, "agreed": agreed[1]}).status_code == 302
+    assert press(client, url, "publish", {**fields, "agreed": agreed[1]}).status_code == 302
     inner.refresh_from_db()
     assert (inner.version, inner.description) == (2, "Typed.")
 
@@ -427,7 +443,7 @@ def test_a_change_that_pins_keep_from_others_is_saved_at_once(client: Client, al
     workshop.sequence_of(alice, workshop.step(inner, toolVersion=1))
     url = reverse("sequences:sequence_edit", args=[inner.pk])
     fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]'}
-    assert press(client, url, "save", fields).status_code == 302
+    assert press(client, url, "publish", fields).status_code == 302
 
 
 def test_what_is_wrong_is_told_before_what_it_breaks(client: Client, alice: User) -> None:
@@ -435,7 +451,7 @@ def test_what_is_wrong_is_told_before_what_it_breaks(client: Client, alice: User
     workshop.sequence_of(alice, workshop.step(inner))
     url = reverse("sequences:sequence_edit", args=[inner.pk])
     fields = {**fields_of(client.get(url)), "schema": INPUTS % '["text"]', "name": ""}
-    page = press(client, url, "save", fields).content.decode()
+    page = press(client, url, "publish", fields).content.decode()
     assert "Give the sequence a name." in page and "Not saved yet" not in page
 
 

@@ -184,10 +184,12 @@ def test_the_builder_takes_scopes_and_says_what_is_none(client_for, alice):
         "steps-0-in-0-name": "expression",
         "steps-0-in-0-source": "initialInput",
         "steps-0-in-0-value": "text",
+        "action": "publish",
     }
     refused = client.post(address, {**body, "scopes": "No!"})
     assert "“No!” is no scope" in refused.content.decode()
-    saved = client.post(address, {**body, "scopes": "maths:do maths:more"})
+    revision = sequence.draft.revision
+    saved = client.post(address, {**body, "scopes": "maths:do maths:more", "revision": revision})
     assert saved.status_code == 302, saved.content.decode()
     sequence.refresh_from_db()
     assert sequence.required_scopes == ["maths:do", "maths:more"]

@@ -43,12 +43,12 @@ def test_a_reason_that_is_too_long_is_refused_with_its_length() -> None:
 def test_the_builder_keeps_the_reason_of_a_change() -> None:
     tool, client = own_sequence()
     url = reverse("sequences:sequence_edit", args=[tool.pk])
-    assert "Why you change it" in client.get(url).content.decode()
+    assert "Version note" in client.get(url).content.decode()
     step = tool.definition["steps"][0] if tool.definition else {}
     answer = client.post(
         url,
         {
-            "action": "save",
+            "action": "publish",
             "name": tool.title,
             "description": "Says it better.",
             "visibility": "private",
