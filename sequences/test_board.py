@@ -89,11 +89,11 @@ def board_of(
     rows: dict[str, RunStep] = {}
     items: dict[str, list[RunStep]] = {}
     if test is not None:
-        for row in test.steps.order_by("number", "iteration"):
-            if row.iteration is None:
-                rows[row.key] = row
+        for one in test.steps.order_by("number", "iteration"):
+            if one.iteration is None:
+                rows[one.key] = one
             else:
-                items.setdefault(row.key, []).append(row)
+                items.setdefault(one.key, []).append(one)
     steps = []
     for number, step in enumerate(definition["steps"], 1):
         key = str(step.get("key") or "")

@@ -20,12 +20,12 @@ from registry.execution import LARGEST_OUTPUT
 from registry.models.invocation import Caller
 from registry.schemas import validate_arguments
 from sequences.definition import Definition, DefinitionInvalid, Step, parse
-from sequences.launch import enqueue_on_commit
 from sequences.mapping import resolve_inputs
 from sequences.models import DraftOutput, Run, RunStep, SequenceDraft
 from sequences.models.run_step import StepStatus
 from sequences.nesting import nesting_problems
 from sequences.selectors import tool_shapes
+from sequences.sending import enqueue_on_commit
 from sequences.testing_plan import item_key, names_read, step_digests, up_to
 from sequences.validation import validate
 
@@ -63,9 +63,9 @@ def trial_start(trial: Trial, *, user: User) -> Run:
     """
     data = up_to(trial.definition, trial.last)
     definition = _checked(data, trial, user)
-    given = validate_arguments(trial.input_schema, trial.given)
     before = list(_before(definition, trial.first))
     reused = _reused(trial.draft, definition, data, before)
+    given = validate_arguments(trial.input_schema, trial.given)
     return _queued(trial.draft, data, given, reused, user)
 
 
