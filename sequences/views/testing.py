@@ -21,7 +21,7 @@ from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.errors import ToolError
 from registry.schema_forms import arguments_from_form
 from registry.schemas import check_schema
-from sequences import samples, testing
+from sequences import sample_inputs, testing
 from sequences.definition import DefinitionInvalid
 from sequences.drafts import draft_kept
 from sequences.forms.definitions import definition_from_draft, schema_from_draft
@@ -101,9 +101,9 @@ def _act(request: SignedInRequest, bench: Bench, action: str, sent: Sent) -> Non
         case "forget":
             testing.output_forget(draft, key)
         case "save":
-            samples.sample_save(draft, fields.get("sample-name", ""), _given(request, bench, sent))
+            sample_inputs.sample_save(draft, fields.get("sample-name", ""), _given(request, bench, sent))
         case "drop":
-            samples.sample_delete(draft, whole_number(fields.get("sample", "")) or 0)
+            sample_inputs.sample_delete(draft, whole_number(fields.get("sample", "")) or 0)
         case "item":
             trial = _trial(request, bench, sent, last=key)
             testing.item_start(trial, whole_number(index) or 0, user=request.user)
