@@ -139,6 +139,11 @@ def draft_published(row: SequenceDraft, tool: Tool, version: int) -> None:
     row.revisions.filter(number=row.position).update(document=row.document)
 
 
+def draft_kept(opened: Opened, *, user: User) -> SequenceDraft:
+    """Return the row of a draft, made if nothing was changed yet: tests are kept with it."""
+    return opened.row or _first(opened, user)
+
+
 def locked(opened: Opened, revision: int) -> SequenceDraft | None:
     """Return the draft's row, locked until the transaction ends; raise DraftConflict."""
     return _locked(opened, revision)

@@ -5,3 +5,4 @@ import "./builder/marks.js";
 import "./builder/keys.js";
 import "./builder/dragging.js";
 import "./builder/palette.js";
+import "./builder/testing.js";

@@ -123,6 +123,16 @@ function reopen(places) {
   }
 }
 
+// Resolves once all changes are kept; false where they cannot be.
+export async function saved() {
+  if (timer) send("");
+  while (busy || waiting.length) {
+    if (failures) return false;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  return !failures;
+}
+
 function later() {
   clearTimeout(timer);
   timer = setTimeout(() => send(""), PAUSE_MS);
