@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from sequences import reaper, running
 from sequences.models import Run, RunStep
-from sequences.running import branches, one_step
+from sequences.running import branches
 from sequences.states import run_claim
 from sequences.watch import Watch
 from tests.sequences import workshop
@@ -21,7 +21,7 @@ class Died(BaseException):
     """The worker is gone, and nothing of it is left to write anything."""
 
 
-def dying(alice: User, monkeypatch: pytest.MonkeyPatch, run: Run, *, in_call: int) -> Run:
+def dying(monkeypatch: pytest.MonkeyPatch, run: Run, *, in_call: int) -> Run:
     """Play a run until its worker dies in some call; return it as the reaper leaves it."""
     real = workshop.WorkshopExecutor.execute
 
@@ -32,17 +32,10 @@ def dying(alice: User, monkeypatch: pytest.MonkeyPatch, run: Run, *, in_call: in
 
     with monkeypatch.context() as patch:
         patch.setattr(workshop.WorkshopExecutor, "execute", execute)
-        patch.setattr("sequences.step_rows.Journal.flush", _only_with_begin())
         with pytest.raises(Died):
             running.execute(run.pk)
     assert reaper.requeue_lost(timezone.now() + timedelta(minutes=1)) == 1
     return Run.objects.get(pk=run.pk)
-
-
-def _only_with_begin() -> Any:
-    from sequences.step_rows import Journal
-
-    return Journal.flush
 
 
 def test_what_ended_before_the_worker_died_is_not_done_again(
@@ -51,7 +44,7 @@ def test_what_ended_before_the_worker_died_is_not_done_again(
     echo = workshop.make("echo")
     steps = [step(echo, repeatable=True, inputMapping=fixed(n=n)) for n in range(4)]
     run = run_of(sequence_of(alice, *steps), alice)
-    run = dying(alice, monkeypatch, run, in_call=3)
+    run = dying(monkeypatch, run, in_call=3)
     assert statuses(run) == {1: "succeeded", 2: "succeeded", 3: "running"}
     run = go_on(run)
     assert run.status == "succeeded"
@@ -69,7 +62,7 @@ def test_a_loop_is_taken_up_at_the_item_it_had_reached(
         inputMapping={"n": {"source": "item"}},
         repeatable=True,
     )
-    run = dying(alice, monkeypatch, run_of(sequence_of(alice, echo), alice), in_call=3)
+    run = dying(monkeypatch, run_of(sequence_of(alice, echo), alice), in_call=3)
     assert statuses(run)[1, 2] == "running"
     run = go_on(run)
     assert run.steps.get(iteration=None).output == [{"n": n} for n in range(4)]
@@ -81,7 +74,7 @@ def test_an_item_in_doubt_lets_the_run_need_attention(
 ) -> None:
     loop = {"items": {"source": "static", "value": [0, 1]}}
     echo = step(workshop.make("echo"), forEach=loop)
-    run = dying(alice, monkeypatch, run_of(sequence_of(alice, echo), alice), in_call=2)
+    run = dying(monkeypatch, run_of(sequence_of(alice, echo), alice), in_call=2)
     run = go_on(run)
     assert (run.status, statuses(run)[1, 1]) == ("attention", "in_doubt")
     assert len(workshop.calls) == 1
@@ -91,7 +84,7 @@ def test_a_sequence_inside_is_gone_on_with(alice: User, monkeypatch: pytest.Monk
     echo = workshop.make("echo")
     inner = sequence_of(alice, *(step(echo, repeatable=True) for _ in range(3)), wire_name="inner")
     run = run_of(sequence_of(alice, step(inner), step(echo)), alice)
-    run = dying(alice, monkeypatch, run, in_call=2)
+    run = dying(monkeypatch, run, in_call=2)
     run = go_on(run)
     assert (run.status, Run.objects.count()) == ("succeeded", 2)
     assert len(workshop.calls) == 4
@@ -192,4 +185,3 @@ def test_pauses_grow_between_attempts_up_to_a_minute(
     run = ran(alice, step(failing, retry=retry))
     assert run.status == "failed"
     assert made == [pytest.approx(want, rel=0.11) for want in (10, 30, 60)]
-    assert one_step.OF_ITEM.search("steps.item > 1") is None
