@@ -19,6 +19,7 @@ from sequences.log import run_details
 from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.models.run_step import OPEN
+from sequences.places import limit_of
 from sequences.sending import enqueue_on_commit
 from sequences.states import run_cancel
 
@@ -147,6 +148,12 @@ def _give_up(run: Run) -> None:
 
 
 def _too_late(run: Run, status: RunStatus, seconds: float) -> ToolTimeout | ToolUnavailable:
+    if status == RunStatus.QUEUED and limit_of(run):
+        return ToolUnavailable(
+            f"Other runs of {run.name} were at work for {seconds:g} s, as many as it allows.",
+            "Try again later, or let its owner allow more runs at the same time.",
+            details=run_details(run),
+        )
     if status == RunStatus.QUEUED:
         return ToolUnavailable(
             f"No worker took the sequence within {seconds:g} s.",

@@ -12,7 +12,7 @@ from sequences.definition import Definition, Step
 from sequences.models import Run, RunStep
 from sequences.models.run_step import OPEN, StepStatus
 from sequences.run_tools import RunTools
-from sequences.step_rows import Journal, LeaseLost
+from sequences.step_rows import Journal
 from sequences.watch import Watch
 
 Known = dict[str, Any]
@@ -78,10 +78,8 @@ class Journey:
     def why_stop(self) -> Why | None:
         """Say at a step's boundary why no other step may begin; None where it may.
 
-        Raises LeaseLost when another worker has the run by now.
+        That another worker has the run by now is found when the step begins.
         """
-        if self.watch.is_lost():
-            raise LeaseLost(str(self.run))
         if self.watch.is_cancelled():
             return Why.CANCELLED
         if self.halted.is_set():

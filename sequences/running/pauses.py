@@ -1,13 +1,15 @@
 """Let a run rest until a person has said something."""
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
+from config.lib.errors import Conflict
 from registry.errors import Fault, ToolError
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.states import run_pause, run_wake
+from sequences.states import run_cancel, run_pause, run_requeue, run_wake
 
 
 class RunWaits(ToolError):
@@ -26,6 +28,12 @@ class RunWaits(ToolError):
         """How the run stands; `queued` where it only waits for another worker."""
 
 
+def hand_over(run: Run) -> None:
+    """Give a run back to the queue, for another worker to go on with."""
+    run_requeue(run)
+    _end_if_cancelled(run)
+
+
 def pause(run: Run, rows: Iterable[RunStep]) -> None:
     """Let go of a run until the questions of its steps, or of the runs inside of it, are answered.
 
@@ -40,6 +48,14 @@ def pause(run: Run, rows: Iterable[RunStep]) -> None:
     now = RunStep.objects.filter(pk__in=waiting).prefetch_related("child_runs")
     if any(map(_goes_on, now)):
         run_wake(run)
+    _end_if_cancelled(run)
+
+
+def _end_if_cancelled(run: Run) -> None:
+    """End a run whose cancel was asked for while this worker was letting go of it."""
+    if Run.objects.filter(pk=run.pk, cancel_requested_at__isnull=False).exists():
+        with suppress(Conflict):  # another worker may have ended it by now
+            run_cancel(run)
 
 
 def _goes_on(row: RunStep) -> bool:

@@ -23,9 +23,9 @@ from sequences.models.run import RunStatus
 from sequences.recovery import settle
 from sequences.run_tools import RunTools
 from sequences.running.journey import Journey, Rows, Stop, Why
-from sequences.running.pauses import pause
+from sequences.running.pauses import hand_over, pause
 from sequences.running.walk import walk
-from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish, run_requeue
+from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish
 from sequences.step_rows import Journal
 from sequences.watch import watching
 
@@ -75,7 +75,7 @@ def _play(run: Run, journal: Journal, cancel: Event, depth: int) -> None:
         case Stop() as stop:
             journal.flush()
             if stop.why == Why.HANDED_OVER:
-                run_requeue(run)
+                hand_over(run)
             else:
                 pause(run, rows.values())
 

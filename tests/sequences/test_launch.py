@@ -130,6 +130,15 @@ def test_a_run_that_no_worker_takes_is_told_as_such(alice: User) -> None:
     assert Run.objects.get().status == "cancelled"
 
 
+def test_a_run_that_waits_for_others_of_its_sequence_is_told_as_such(alice: User) -> None:
+    step = workshop.step(workshop.make("echo"))
+    definition = {"format": 1, "steps": [step], "maxConcurrentRuns": 1}
+    sequence = workshop.sequence_of(alice, definition=definition, wire_name="alone")
+    run = launch.launch(load_spec(sequence), {}, context_for(alice))
+    with pytest.raises(launch.ToolUnavailable, match=r"Other runs of alone were at work for 0.1 s"):
+        launch.wait(run, context_for(alice), 0.1)
+
+
 def test_without_a_queue_a_run_waits_and_is_sent_later(
     alice: User, unreachable_queue: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -243,6 +243,13 @@ def test_an_answer_that_comes_while_the_run_is_at_work_is_not_slept_through(alic
     assert Run.objects.get().status == "queued"
 
 
+def test_a_cancel_that_comes_as_the_run_is_about_to_rest_still_ends_it(alice: User) -> None:
+    cancelling = step(workshop.make("cancel_and_go_on"))
+    run = ran(alice, cancelling, asking(), input={"sum": 5})
+    assert (run.status, run.error["code"]) == ("cancelled", "cancelled")
+    assert statuses(run).get(2) in (None, "failed")
+
+
 @pytest.mark.django_db(transaction=True)
 def test_iterations_that_wait_are_gone_on_with_one_by_one() -> None:
     alice = factories.make_user("alice")
