@@ -18,7 +18,7 @@ HEIGHT, PILL = 52, 32
 GAP_X, GAP_Y = 12, 30
 LEFT, RIGHT = 20, 44
 ICON = 14
-NAME_CHARACTER, NOTE_CHARACTER = 7.7, 6.6
+NAME_CHARACTER, NOTE_CHARACTER = 8.2, 6.6
 """Pixels that a character of a title, and of what stands below it, takes on average."""
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 MOST_TRACKS = 4
