@@ -8,6 +8,7 @@ from sequences.forms.calm import is_blank_at
 from sequences.forms.cards import RowCard
 from sequences.forms.drafts import APPROVAL, BESIDE, Draft, Row, StepDraft
 from sequences.forms.reach import output_names
+from sequences.forms.saved import default_key
 from sequences.forms.schema_posts import SchemaEditor, schema_editor
 from sequences.forms.settling import inputs_of
 from sequences.forms.step_tools import StepTool, tool_at
@@ -74,6 +75,12 @@ class StepCard:
     is_first: bool
     is_last: bool
     in_block: bool
+
+    @property
+    def anchor(self) -> str:
+        """Return the id of the card, which the picture's boxes lead to."""
+        own = self.step.key != default_key(self.number)
+        return f"step-{self.step.key if own else self.number}"
 
     @property
     def is_approval(self) -> bool:

@@ -16,10 +16,12 @@ from sequences.definition import Problem
 from sequences.drafts import DraftConflict
 from sequences.forms.cards import LOOP_SOURCES, SOURCES
 from sequences.forms.changes import MOST_TOLD, changes_between
+from sequences.forms.definitions import definition_from_draft
 from sequences.forms.drafts import Draft, draft_from_json
 from sequences.forms.step_cards import Builder, builder_of
 from sequences.forms.step_tools import tools_lost, tools_of, tools_offered
 from sequences.opened import Opened, history_of, published_draft
+from sequences.picture import flow_picture
 from sequences.publishing import draft_problems
 
 
@@ -98,6 +100,12 @@ def _context(
     if problems is None:
         problems = draft_problems(opened, user, chosen)
     builder: Builder = builder_of(draft, chosen, problems, strict=strict)
+    marks = {
+        card.number: "off" if card.step.disabled else "invalid"
+        for card in builder.steps
+        if card.step.disabled or card.has_errors
+    }
+    names = {tool.id: tool.title for tool in chosen.values()}
     published = published_draft(opened)
     changes = changes_between(published, draft) if published else []
     return {
@@ -111,6 +119,7 @@ def _context(
         "changes": changes[:MOST_TOLD],
         "more_changes": max(len(changes) - MOST_TOLD, 0),
         "strict": strict,
+        "picture": flow_picture(definition_from_draft(draft, chosen), names, marks),
         "sources": SOURCES,
         "loop_sources": LOOP_SOURCES,
         "visibilities": Visibility.choices,
