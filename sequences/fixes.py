@@ -82,11 +82,17 @@ def _first(source: InputSource, whole: str) -> Fix:
     label = "Use the first item, [0]"
     match source:
         case PreviousStep():
-            return Fix(label, source.source, source.step, f"{source.path.strip()}[0]")
+            return Fix(label, source.source, source.step, _at_first(source.path.strip()))
         case LoopItem():
-            return Fix(label, source.source, "", f"{source.path.strip()}[0]")
+            return Fix(label, source.source, "", _at_first(source.path.strip()))
         case _:
-            return Fix(label, "expression", f"{whole} | [0]" if "|" in whole else f"{whole}[0]")
+            return Fix(label, "expression", _at_first(whole))
+
+
+def _at_first(path: str) -> str:
+    """Return the path to the first of a list; behind a projection `[0]` would mean each item's."""
+    is_projected = any(sign in path for sign in ("|", "[*]", "[?", "[]", ":", "*."))
+    return f"{path} | [0]" if is_projected else f"{path}[0]"
 
 
 def expression_of(source: InputSource) -> str:

@@ -31,6 +31,7 @@ TYPE_WORDS = {
 LONGEST_DEFAULT = 60
 
 _OF_STEP = re.compile(r"steps-(\d+)-in-(\d+)$")
+_FORMAT_WORDS = {"date": "date", "date-time": "date and time", "uri": "address (URL)"}
 _DATE = re.compile(r"\d{4}-\d\d-\d\d$")
 _INPUT_TYPES = {"date": "date", "email": "email", "uri": "url"}
 _PLACEHOLDERS = {"date-time": "2026-01-31T12:00:00Z", "time": "12:00:00Z", "uuid": "a UUID"}
@@ -67,7 +68,10 @@ class RowCard:
     @property
     def type_words(self) -> str:
         """Return what kind of value the input takes."""
-        return TYPE_WORDS[self.field.type] if self.field else ""
+        if self.field is None:
+            return ""
+        words = "list of texts" if self.field.lines else TYPE_WORDS[self.field.type]
+        return _FORMAT_WORDS.get(self.field.format, words)
 
     @property
     def choices(self) -> tuple[tuple[str, str], ...]:

@@ -99,7 +99,7 @@ def _parts(reach: Reach) -> Iterator[_Part]:
 
 def _said(row: Row, field: FormField | None) -> JsonObject:
     """Return the source of a row as JSON; empty where it is none yet, or too long to check."""
-    unfinished = row.source == "previousStep" and not row.value.strip()
+    unfinished = row.source in ("previousStep", "static") and not row.value.strip()
     if not row.source or unfinished or len(row.value) + len(row.path) > LONGEST:
         return {}
     said = source_of(row, field)

@@ -245,6 +245,17 @@ def test_a_row_shows_what_it_gives_now(owner: User, echo: Tool) -> None:
             ],
         ),
         (
+            "text",
+            "places[*].name",
+            "“echo” takes text as “text”, but “places[*].name” of the output of “found” is a list. "
+            "Map another value.",
+            [
+                ("Use the first item, [0]", "previousStep", "found"),
+                ("Repeat the step for each item", "item", ""),
+                ("Use it as text", "template", "{{ steps.found.places[*].name }}"),
+            ],
+        ),
+        (
             "times",
             "digits",
             "It is text now, “12”, and “times” must be a whole number, not text.",
