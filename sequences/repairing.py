@@ -31,9 +31,10 @@ MOST_VERSIONS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class StepRepairs:
-    """What happened to the tool of one step of a draft; `index` counts from 0."""
+    """What happened to the tool of one step of a draft; `index` counts from 0, `key` is its id."""
 
     index: int
+    key: str
     found: Repairs
 
     @property
@@ -60,7 +61,7 @@ def draft_repairs(user: User, draft: Draft) -> list[StepRepairs]:
             continue
         repairs = tools.repairs(name, _given(step, tools.live(name)), whole_number(step.version))
         if repairs is not None:
-            found.append(StepRepairs(index=index, found=repairs))
+            found.append(StepRepairs(index=index, key=step.key, found=repairs))
     return found
 
 
