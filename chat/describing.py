@@ -30,6 +30,7 @@ from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.schemas import validate_arguments
+from registry.search.need import LONGEST_QUERY, MOST_QUERIES
 from registry.search.service import search
 from registry.selectors import tools_usable_by
 from sequences.definition import Problem
@@ -40,7 +41,7 @@ LONGEST = 4_000
 """Characters of what a person writes."""
 
 MOST_TOOLS = 12
-MOST_PARTS = 8
+
 MOST_ROUNDS = 3
 """Proposals that a model may make before it is given up."""
 
@@ -81,7 +82,7 @@ def models_for(user: User) -> list[str]:
 
 def tools_for(user: User, words: str) -> list[Tool]:
     """Return the tools that the words call for, the best first."""
-    parts = clauses(words, at_commas=True)[:MOST_PARTS]
+    parts = [part[:LONGEST_QUERY] for part in clauses(words, at_commas=True)[:MOST_QUERIES]]
     answer = search(words, user=user, queries=parts, limit=MOST_TOOLS)
     usable = tools_usable_by(user).exclude(retired()).exclude(kind=ToolKind.CODE)
     found = usable.in_bulk([hit.tool_id for hit in answer.found])

@@ -21,6 +21,7 @@ from registry.step_troubles import step_troubles
 from sequences.forms.actions import Acted
 from sequences.forms.drafts import APPROVAL, Draft, StepDraft
 from sequences.forms.mending import mend
+from sequences.forms.saved import default_key
 from sequences.forms.static_values import static_from_text
 from sequences.forms.step_tools import tools_once_seen
 from sequences.repairs import Called, Given, Repair, Repairs, Version, misfits, repairs_of
@@ -31,15 +32,21 @@ MOST_VERSIONS = 10
 
 @dataclass(frozen=True, kw_only=True)
 class StepRepairs:
-    """What happened to the tool of one step of a draft; `index` counts from 0."""
+    """What happened to the tool of one step of a draft; `index` counts from 0, `key` is its id."""
 
     index: int
+    key: str
     found: Repairs
 
     @property
     def number(self) -> int:
         """Return the number of the step as people count."""
         return self.index + 1
+
+    @property
+    def anchor(self) -> str:
+        """Return the id of the step's card, as the builder has it."""
+        return f"step-{self.number if self.key == default_key(self.number) else self.key}"
 
     def action(self, repair: Repair) -> str:
         """Return what the button of a repair sends."""
@@ -60,7 +67,7 @@ def draft_repairs(user: User, draft: Draft) -> list[StepRepairs]:
             continue
         repairs = tools.repairs(name, _given(step, tools.live(name)), whole_number(step.version))
         if repairs is not None:
-            found.append(StepRepairs(index=index, found=repairs))
+            found.append(StepRepairs(index=index, key=step.key, found=repairs))
     return found
 
 

@@ -175,7 +175,7 @@ def _mended(
     properties: Mapping[str, Any] = schema.get("properties", {})
     missing = [misfit.field for misfit in new if misfit.kind == "missing"]
     free = [name for name in properties if name not in given]
-    for misfit in new:
+    for misfit in sorted(new, key=lambda each: each.kind != "unknown"):  # new names come first
         name, spec = misfit.field, _spec(properties, misfit.field)
         match misfit.kind:
             case "unknown":

@@ -56,8 +56,8 @@ CLEAN_AND_COUNT = document(
 
 LINKS_AND_DATES = document(
     "Find links, addresses and dates in a page",
-    "Reads the HTML of a page and lists the links, the e-mail addresses and the dates in it, "
-    "each only once. The three searches run at the same time.",
+    "Reads the HTML of a page and lists the links, the e-mail addresses and the dates in it. "
+    "The three searches run at the same time.",
     fields(html=text("The HTML of the page, or any other text.")),
     [
         call("decode_text", "page", {"text": given("html"), "source": fixed("html")}),

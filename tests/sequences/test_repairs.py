@@ -62,9 +62,9 @@ def test_an_input_under_a_new_name_is_offered_first_after_the_version_that_fits(
     )
     assert [repair.label for repair in found.repairs] == [
         "Keep to version 1, which fits",
-        "Make “city_name” an input of the sequence",
         "Give what “city” gave to “city_name”",
         "Take “city” out",
+        "Make “city_name” an input of the sequence",
     ]
 
 
