@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
+from registry.models import Tool
 from sequences.models import SequenceDraft
 from tests import factories
 from tests.live import Live, eventually

@@ -157,7 +157,19 @@ def test_what_is_no_sequence_yet_is_drawn_all_the_same(data):
 
 
 PLACES = st.sampled_from(
-    ["stepNumber", "key", "title", "toolToRunId", "storeOutputAs", "forEach", "when", "inputMapping", "parallel", "approval", "disabled"]
+    [
+        "stepNumber",
+        "key",
+        "title",
+        "toolToRunId",
+        "storeOutputAs",
+        "forEach",
+        "when",
+        "inputMapping",
+        "parallel",
+        "approval",
+        "disabled",
+    ]
 )
 JUNK = st.none() | st.integers() | st.text(max_size=5) | st.just([]) | st.just({"a": {"source": 1}})
 
