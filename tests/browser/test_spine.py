@@ -128,6 +128,11 @@ def test_linked_built_ins_answer_the_time_and_a_sum(
 def add_step(page: Page, number: int, tool: str) -> None:
     if number > 1:
         page.get_by_role("button", name="Add a step").click()
+        page.locator("#step-palette-q").fill(tool)
+        expect(page.locator("#step-palette [role=option]").first).to_contain_text(tool)
+        page.keyboard.press("Enter")
+        expect(page.get_by_label(f"Tool of step {number}")).to_have_value(tool)
+        return
     box = page.get_by_label(f"Tool of step {number}")
     box.fill(tool)
     box.press("Tab")
@@ -139,13 +144,14 @@ def test_a_sequence_made_in_the_browser_is_called_by_name_in_chat(
     sign_in("admin")
     page.goto("/sequences/")
     page.get_by_role("link", name="New sequence").first.click()
+    page.get_by_role("button", name="Start a blank sequence").click()
     page.get_by_label("Name", exact=True).fill("Count and shout")
     page.get_by_label("Description").fill(
         "Trims a text, counts its words and writes it in capitals."
     )
     build_three_steps(page)
     shoot(page, "builder")
-    page.get_by_role("button", name="Save", exact=True).click()
+    page.get_by_role("button", name="Publish", exact=True).click()
     expect(page.get_by_text("count_and_shout").first).to_be_visible()
 
     page.goto("/agents/demo/")

@@ -7,7 +7,8 @@ const RETRY_MS = [2000, 5000, 15000];
 
 const waiting = []; // actions; "" is a save
 let busy = false;
-let timer = 0;
+let timer = 0; // until a pause in typing is long enough
+let again = 0; // until the next attempt of what could not be sent
 let failures = 0;
 let typed = new Map(); // what was typed since the request began, by its field's place
 
@@ -15,11 +16,12 @@ export function send(action) {
   clearTimeout(timer);
   if (action === "" && waiting.includes("")) return;
   waiting.push(action);
-  work();
+  if (!failures) work();
 }
 
 async function work() {
   if (busy || !waiting.length || !form()) return;
+  clearTimeout(again);
   busy = true;
   const action = waiting.shift();
   const answer = await request(action);
@@ -48,7 +50,7 @@ function request(action) {
     const status = detail.xhr?.status ?? 0;
     if ((status >= 200 && status < 300) || status === 422) answer = "ok";
     else if (status === 409) answer = "conflict";
-    else if (status >= 400 && status < 500) answer = "refused";
+    else if (status >= 400 && status < 500 && status !== 429) answer = "refused";
   };
   document.addEventListener("htmx:afterRequest", note);
   const opened = whole ? openFolds() : [];
@@ -76,8 +78,7 @@ function retry(action) {
   const pause = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)];
   failures += 1;
   trouble("Not saved: the server cannot be reached. What you typed is still here; it is sent again by itself.");
-  clearTimeout(timer);
-  timer = setTimeout(work, pause);
+  again = setTimeout(work, pause);
 }
 
 addEventListener("online", () => {
@@ -91,15 +92,15 @@ function trouble(text) {
 
 // What was typed meanwhile would be swapped away: put it back, and send it.
 function restore() {
-  let again = false;
+  let found = false;
   for (const [place, value] of typed) {
     const field = atPlace(JSON.parse(place));
     if (!field || field.value === value) continue;
     field.value = value;
-    again = true;
+    found = true;
   }
   typed = new Map();
-  if (again) later();
+  if (found) later();
 }
 
 // The server says where the keyboard goes by `autofocus`; otherwise it stays where it was.
