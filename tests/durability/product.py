@@ -33,7 +33,7 @@ def environment(folder: Path) -> dict[str, str]:
     }
 
 
-def begin(database: bool = True) -> None:
+def begin() -> None:
     """Set Django up, and make the database of this product."""
     import django
 
@@ -43,8 +43,7 @@ def begin(database: bool = True) -> None:
     django.setup()
     from django.core.management import call_command
 
-    if database:
-        call_command("migrate", verbosity=0)
+    call_command("migrate", verbosity=0)
 
 
 @dataclass
@@ -63,6 +62,10 @@ class Worker:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+
+    def log(self) -> str:
+        """Return what it has said so far."""
+        return (self.folder / f"{self.name}.log").read_text(errors="replace")
 
     def pool(self) -> list[int]:
         """Return the ids of its pool processes."""

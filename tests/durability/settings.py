@@ -9,3 +9,4 @@ TOOL_EXECUTORS = {**TOOL_EXECUTORS, "npm": APPENDING, "api": APPENDING}  # noqa:
 TOOL_CALLS_PER_MINUTE = 0
 RUN_LEASE_SECONDS = 3.0
 CELERY_BEAT_SCHEDULE = {"recover-runs": {"task": "sequences.tasks.recover_runs", "schedule": 1.0}}
+CELERY_IMPORTS = ("tests.benchmarks.tasks",)
