@@ -29,7 +29,9 @@ from registry.roles import Role, role_give
 from registry.services import tool_publish
 from registry.stopping import package_stop, tool_stop
 from registry.usage.rolling import usage_roll_up
+from sequences.models import Run
 from tests import factories
+from tests.browser import runs_shown
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND
 from tests.factories import make_turn
@@ -70,6 +72,7 @@ class Showroom:
     deprecated: Tool
     sequence: Tool
     fresh: Tool
+    runs: dict[str, Run]
     proposal: Proposal
     new_proposal: Proposal
     call: Invocation
@@ -143,6 +146,7 @@ def furnish() -> Showroom:
         deprecated=deprecated,
         sequence=sequence,
         fresh=fresh,
+        runs=_runs(admin, calculator),
         proposal=proposals["@acme/shout"],
         new_proposal=proposals["@acme/money"],
         call=calls.filter(outcome="succeeded")[0],
@@ -152,6 +156,18 @@ def furnish() -> Showroom:
         conversation=conversation,
         talk=talk(admin, agent, FOUND),
     )
+
+
+def _runs(owner: User, calculator: Tool) -> dict[str, Run]:
+    """Make runs of every look."""
+    report = runs_shown.report_sequence(owner, calculator)
+    first, again = runs_shown.failed_runs(report, owner, calculator)
+    return {
+        "waiting": runs_shown.waiting_run(report, owner, calculator),
+        "attention": runs_shown.doubtful_run(report, owner, calculator),
+        "failed": first,
+        "again": again,
+    }
 
 
 def _staged(admin: User, maker: User) -> Tool:

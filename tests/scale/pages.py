@@ -68,7 +68,11 @@ RUNS = (
     *("/runs/?started=rest", "/runs/?started=test", "/runs/?since=2020-01-01", "/runs/?q=1f"),
     *("/runs/?until=2020-01-01", "/runs/?tool=scale_tool_100", f"/runs/?tool={SEQUENCE}"),
     *("/runs/?status=attention&started=webhook", "/runs/?q=ffffffff&status=succeeded"),
-    *("/api/v1/runs/?status=failed&started=rest", "/api/v1/runs/?q=1f", "/api/v1/runs/?started=test"),
+    *(
+        "/api/v1/runs/?status=failed&started=rest",
+        "/api/v1/runs/?q=1f",
+        "/api/v1/runs/?started=test",
+    ),
 )
 """Lists of runs: each filter alone, and pairs that may have few rows or none."""
 
