@@ -1,7 +1,9 @@
 """The parts of a run's page: the timeline, loops, inner runs, long values and files."""
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
 import pytest
@@ -109,6 +111,101 @@ def test_a_loop_folds_its_iterations_and_pages_through_many(
 ) -> None:
     run = looped(alice, echo, 53)
     text = shown(client, run)
+    assert "53 iterations" in text
+    assert "See all 53 iterations" in text
+    loop = run.steps.get(iteration=None)
+    url = f"/runs/{run.pk}/steps/{loop.pk}/"
+    assert len(client.get(url).context["page"]) == 50
+    last = client.get(f"{url}?page=2").context["page"]
+    assert [row.iteration for row in last] == [50, 51, 52]
+    one = client.get(f"/runs/{run.pk}/steps/{last[0].pk}/").content.decode()
+    assert "Iteration 51 of step 1" in one
+
+
+def test_the_page_of_a_loop_takes_as_many_queries_for_many_iterations_as_for_few(
+    client: Client, alice: User, echo: Tool, django_assert_max_num_queries: Any
+) -> None:
+    run = looped(alice, echo, 60)
+    with django_assert_max_num_queries(16):
+        shown(client, run)
+
+
+def test_the_steps_of_an_inner_run_are_told_inside_of_the_step(
+    client: Client, alice: User, echo: Tool
+) -> None:
+    inner = workshop.sequence_of(alice, workshop.step(echo, title="Deep inside"), title="Inner")
+    text = shown(client, ran(alice, workshop.step(inner)))
+    assert "Inner run: Inner" in text
+    assert "1. Deep inside" in text
+
+
+def test_why_a_step_was_not_run_is_told(client: Client, alice: User, echo: Tool) -> None:
+    broken = workshop.make("fail")
+    steps = [
+        workshop.step(echo),
+        workshop.step(echo, when="false"),
+        workshop.step(broken, fallback={"value": "instead"}),
+        workshop.step(broken),
+    ]
+    text = shown(client, run := ran(alice, *steps))
+    assert "Skipped" in text
+    assert "The run went on with the fallback value as its output." in text
+    assert "instead" in text
+    client.post(f"/runs/{run.pk}/retry", {"from_step": "4"})
+    again = Run.objects.get(retry_of=run)
+    assert "It was not run again" in shown(client, again)
+
+
+def test_a_long_value_is_cut_and_downloaded_whole(client: Client, alice: User) -> None:
+    large = workshop.make("large")
+    mapping = {"size": {"source": "static", "value": 40_000}}
+    run = ran(alice, workshop.step(large, inputMapping=mapping))
+    step = run.steps.get()
+    text = shown(client, run)
+    assert len(text) < 60_000
+    assert "Download all of it (39.1" in text
+    for name in ("output", "input"):
+        answer = client.get(f"/runs/{run.pk}/steps/{step.pk}/{name}.json")
+        assert json.loads(answer.content) == getattr(step, name)
+        assert answer["Content-Disposition"] == f"attachment; filename*=UTF-8''step-1-{name}.json"
+        assert answer["Cache-Control"] == "private, no-store"
+        assert (answer["Content-Type"], answer["X-Content-Type-Options"]) == (
+            "application/json",
+            "nosniff",
+        )
+    assert json.loads(client.get(f"/runs/{run.pk}/output.json").content) == run.output
+    assert json.loads(client.get(f"/runs/{run.pk}/input.json").content) == {}
+    told = client.get(f"/api/v1/runs/{run.pk}/steps/{step.pk}/").json()
+    assert told["output"] == step.output
+    assert told["input"] == {"size": 40_000}
+
+
+def test_a_run_with_large_outputs_is_shown_without_reading_them_whole(
+    client: Client, alice: User, echo: Tool
+) -> None:
+    run = ran(alice, workshop.step(echo))
+    RunStep.objects.filter(run=run).update(output={"text": "x" * 900_000})
+    line = timeline_of(run).lines[0]
+    assert line.output is not None
+    assert line.step is not None
+    assert (len(line.output.text), line.output.is_cut) == (6_002, True)
+    assert "output" in line.step.get_deferred_fields()
+
+
+@pytest.fixture
+def file(alice: User, echo: Tool) -> RunArtifact:
+    run = ran(alice, workshop.step(echo))
+    content = b"<script>alert(1)</script>"
+    return RunArtifact.objects.create(
+        run=run,
+        step=run.steps.get(),
+        name="page <1>.html",
+        version=1,
+        media_type="text/html",
+        size=len(content),
+        digest=sha256(content).hexdigest(),
+        content=content,
+    )
 
 
 def test_the_files_of_a_run_are_listed_and_saved_never_shown(
