@@ -32,7 +32,7 @@ STARTED_BY = {
     "chat": "A conversation",
     "rest": "The REST API",
     "sequence": "Another sequence",
-    "code": "Code",
+    "code": "A program",
     "schedule": "A schedule",
     "webhook": "A webhook",
 }

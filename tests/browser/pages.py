@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def every_page(room: Showroom) -> dict[str, str]:
     """Return name → address of each page that a governor can open."""
     tool, agent = f"/tools/{room.busy.pk}", f"/agents/{room.agent.slug}"
-    package = f"/packages/{room.package.pk}"
+    package, waiting = f"/packages/{room.package.pk}", room.runs["waiting"]
     return {
         "home": "/",
         "tools": "/tools/",
@@ -109,6 +109,11 @@ def every_page(room: Showroom) -> dict[str, str]:
         "sequence-import": "/sequences/import",
         "sequence-describe": "/sequences/describe",
         "runs": "/runs/",
+        "runs-none": "/runs/?status=cancelled&started=webhook",
+        **{f"run-{look}": f"/runs/{run.pk}/" for look, run in room.runs.items()},
+        "run-step": f"/runs/{waiting.pk}/steps/{waiting.steps.get(number=1).pk}/",
+        "run-compare": f"/runs/{room.runs['failed'].pk}/compare/{room.runs['again'].pk}",
+        "run-like": f"/sequences/{waiting.tool_id}/run?like={waiting.pk}",
         "chat": "/chat/",
         "conversation": f"/chat/{room.conversation.pk}/",
         "conversation-talk": f"/chat/{room.talk.pk}/",

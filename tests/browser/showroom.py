@@ -33,6 +33,7 @@ from sequences.drafts import draft_begin
 from sequences.forms.drafts import APPROVAL, Row, StepDraft, new_draft
 from sequences.models import Run, SequenceDraft
 from tests import factories
+from tests.browser import runs_shown
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND
 from tests.factories import make_turn
@@ -76,6 +77,7 @@ class Showroom:
     quiet_sequence: Tool
     """One that nothing starts by itself."""
     fresh: Tool
+    runs: dict[str, Run]
     proposal: Proposal
     new_proposal: Proposal
     call: Invocation
@@ -152,6 +154,7 @@ def furnish() -> Showroom:
         sequence_draft=_sequence_draft(admin),
         quiet_sequence=factories.make_sequence(admin, wire_name="by_hand"),
         fresh=fresh,
+        runs=_runs(admin, calculator),
         proposal=proposals["@acme/shout"],
         new_proposal=proposals["@acme/money"],
         call=calls.filter(outcome="succeeded")[0],
@@ -201,6 +204,18 @@ def _triggers(admin: User, sequence: Tool) -> None:
             finished_at=now,
             **fields,
         )
+
+
+def _runs(owner: User, calculator: Tool) -> dict[str, Run]:
+    """Make runs of every look."""
+    report = runs_shown.report_sequence(owner, calculator)
+    first, again = runs_shown.failed_runs(report, owner, calculator)
+    return {
+        "waiting": runs_shown.waiting_run(report, owner, calculator),
+        "attention": runs_shown.doubtful_run(report, owner, calculator),
+        "failed": first,
+        "again": again,
+    }
 
 
 def _staged(admin: User, maker: User) -> Tool:
