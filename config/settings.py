@@ -124,6 +124,7 @@ CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_TIMEZONE = "UTC"
 CELERY_BEAT_SCHEDULE = {
     "recover-runs": {"task": "sequences.tasks.recover_runs", "schedule": 5.0},
+    "expire-requests": {"task": "sequences.tasks.expire_requests", "schedule": 30.0},
     "start-due-schedules": {"task": "sequences.start_due_schedules", "schedule": 10.0},
     "forget-deliveries": {"task": "sequences.forget_deliveries", "schedule": 3600.0},
     "collect-artifacts": {"task": "registry.collect_artifacts", "schedule": 6 * 3600.0},
@@ -336,6 +337,9 @@ CONVERSATION_VALUES_HOURS = float(os.environ.get("OUTFITTER_CONVERSATION_VALUES_
 
 RUN_COMMITS = os.environ.get("OUTFITTER_RUN_COMMITS", "sync").strip().lower() or "sync"
 """Whether a step of a run waits until its rows are on the disk (sync), or not (async)."""
+
+RUN_LEASE_SECONDS = float(os.environ.get("OUTFITTER_RUN_LEASE_SECONDS", "20"))
+"""How long a worker has a run without giving a sign of life; it gives five in that time."""
 
 # --- Logging ---------------------------------------------------------------------------------
 LOGGING = {

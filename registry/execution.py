@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from threading import Event
 from uuid import UUID, uuid4
 
@@ -15,6 +16,7 @@ from django.db.models import JSONField, Value
 
 from config.lib.jsontext import shortened, size_of, storable
 from config.lib.masking import Masker, log_failure
+from config.lib.patience import Answer, patiently
 from config.lib.types import JsonObject, JsonValue
 from registry import health, metrics
 from registry.approval import Effect
@@ -85,11 +87,13 @@ def _invoked(
     output: JsonValue = None
     error: ToolError | None = None
     invocation_id = _id_of(spec, context)
-    standing = standing_of(spec.tool_id)
+    standing = _asked(context, partial(standing_of, spec.tool_id))
     cost, was_asked = None, False
     try:
-        checked, was_asked = _permitted(spec, arguments, context, standing)
-        env = _credentials(spec, context, standing)
+        checked, was_asked = _asked(
+            context, partial(_permitted, spec, arguments, context, standing)
+        )
+        env = _asked(context, partial(_credentials, spec, context, standing))
         masker = Masker([*env.values(), *context.given.values()])
         if standing is not None:
             require_within_limit(spec, context, standing)
@@ -138,15 +142,20 @@ def _invoked(
         was_asked=was_asked,
     )
     if error is None:
-        health.record_success(spec, standing)
+        _asked(context, partial(health.record_success, spec, standing))
         if files:
             saved = kept_files(files, context.artifacts, masker, invocation_id=row.pk)
             details = {**(details or {}), FILES: saved}
         return Succeeded(
             output=output, duration_ms=duration_ms, invocation_id=row.pk, details=details
         )
-    health.record_failure(spec, error)
+    _asked(context, partial(health.record_failure, spec, error))
     return Failed(error=error, duration_ms=duration_ms, invocation_id=row.pk, details=details)
+
+
+def _asked(context: CallContext, ask: Callable[[], Answer]) -> Answer:
+    """Ask the database; a run outlives its restart, and anybody else is told that it is away."""
+    return patiently(ask) if context.run_id else ask()
 
 
 def permitted(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> JsonObject:

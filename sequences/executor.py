@@ -86,6 +86,9 @@ def _begun_before(spec: ToolSpec, context: CallContext) -> Run | None:
     attempt = RunStep.objects.values_list("attempts", flat=True).get(pk=context.run_step_id)
     runs = Run.objects.select_related("tool", "tool_version", "user", "agent")
     begun = runs.filter(parent_step=context.run_step_id, tool=spec.tool_id)
+    last = begun.order_by("created_at", "pk").last()
+    if last is not None and last.status not in (RunStatus.FAILED, RunStatus.CANCELLED):
+        return last  # an attempt that is told of as failed left none that goes on
     return begun.order_by("created_at", "pk")[attempt - 1 :].first()
 
 

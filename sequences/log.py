@@ -3,6 +3,7 @@
 from config.lib.jsontext import shortened, size_of
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import Run, RunStep
+from sequences.models.run_step import StepStatus
 
 LARGEST_LOG = 900_000
 """Bytes of JSON above which the outputs in a log are shortened, so that the log stays usable."""
@@ -13,8 +14,12 @@ LARGEST_SHORTENED = 4_000
 
 def execution_log(run: Run) -> list[JsonObject]:
     """Return `[{stepNumber, tool, status, message, output|error, started_at, duration_ms,
-    attempts}]` in the order of the steps."""
-    steps = list(run.steps.order_by("number", "pk"))
+    attempts}]` in the order of the steps.
+
+    A step that fell back to another value has both its error and that output; one with a loop has
+    one entry.
+    """
+    steps = list(run.steps.filter(iteration=None).order_by("number"))
     log = [_entry(step, step.output) for step in steps]
     if size_of(log) <= LARGEST_LOG:
         return log
@@ -36,10 +41,8 @@ def _entry(step: RunStep, output: JsonValue) -> JsonObject:
         "duration_ms": step.duration_ms,
         "attempts": step.attempts,
     }
-    if step.iteration is not None:
-        entry["iteration"] = step.iteration
-    if step.error is None:
-        entry["output"] = output
-    else:
+    if step.error is not None:
         entry["error"] = step.error
+    if step.error is None or step.status == StepStatus.FELL_BACK:
+        entry["output"] = output
     return entry

@@ -11,6 +11,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from celery import current_task
+from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
@@ -23,9 +24,6 @@ from sequences.models.run_step import StepStatus
 from sequences.places import limit_of, one_at_a_time, places_free, send_next
 from sequences.sending import enqueue_on_commit
 from sequences.signals import run_moved
-
-LEASE = timedelta(seconds=20)
-"""How long a worker has a run without giving a sign of life; it gives one every 4 s."""
 
 LET_GO: JsonObject = {"lease": None, "lease_until": None, "hand_over": False}
 
@@ -78,13 +76,18 @@ def run_take(run: Run) -> Run | None:
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
 
 
+def lease_until() -> datetime:
+    """Return until when a worker that gives a sign of life now has its run."""
+    return timezone.now() + timedelta(seconds=settings.RUN_LEASE_SECONDS)
+
+
 def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> Run | None:
     now = timezone.now()
     values: JsonObject = {
         "status": RunStatus.RUNNING,
         "started_at": run.started_at or now,
         "lease": uuid4(),
-        "lease_until": now + LEASE,
+        "lease_until": lease_until(),
         "hand_over": False,
         "worker": node_name(),
         "claims": run.claims + 1,

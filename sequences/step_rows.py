@@ -11,11 +11,11 @@ from functools import partial
 
 from django.db import transaction
 
+from config.lib.patience import patiently
 from registry.models import Invocation
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.patience import patiently
 from sequences.row_sql import Statement, inserted, synchronous, updated
 from sequences.states import Ending, LeaseLost, run_finish, run_wake
 

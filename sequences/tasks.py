@@ -10,6 +10,7 @@ from django.db import DatabaseError, connection
 from django.utils import timezone
 
 from sequences.reaper import requeue_lost, resend_unsent
+from sequences.requests import requests_expire
 from sequences.running import execute
 from sequences.states import runs_hand_over
 from sequences.triggers.deliveries import deliveries_clear
@@ -29,6 +30,12 @@ def recover_runs() -> tuple[int, int]:
     """Put runs back in the queue whose worker or whose message is gone; return how many of each."""
     now = timezone.now()
     return requeue_lost(now), resend_unsent(now)
+
+
+@shared_task
+def expire_requests() -> int:
+    """Fail the approval steps that nobody answered in time; return how many."""
+    return requests_expire(timezone.now())
 
 
 @shared_task(name="sequences.start_due_schedules")

@@ -5,14 +5,15 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.conf import settings
 from django.db import DatabaseError, connection
-from django.utils import timezone
 
 from sequences.models import Run
-from sequences.states import LEASE
+from sequences.states import lease_until
 
 TICK_SECONDS = 0.25
-HEARTBEAT_SECONDS = LEASE.total_seconds() / 5
+BEATS = 5
+"""How often a lease is renewed in the time that it lasts."""
 
 
 class Watch:
@@ -95,9 +96,7 @@ class Watch:
             self._hand_over.set()
 
     def _beat(self) -> None:
-        Run.objects.filter(pk=self._run_id, lease=self._lease).update(
-            lease_until=timezone.now() + LEASE
-        )
+        Run.objects.filter(pk=self._run_id, lease=self._lease).update(lease_until=lease_until())
 
     def keep_looking(self) -> None:
         """Look until the run is over; this is the body of the watching thread."""
@@ -106,7 +105,7 @@ class Watch:
             while not self._over.wait(TICK_SECONDS):
                 try:
                     self._look()
-                    if time.monotonic() - beaten >= HEARTBEAT_SECONDS:
+                    if time.monotonic() - beaten >= settings.RUN_LEASE_SECONDS / BEATS:
                         self._beat()
                         beaten = time.monotonic()
                 except DatabaseError:

@@ -20,7 +20,6 @@ def ask(journey: Journey, asked: Approval, step: Step, row: RunStep, known: Know
     """Write the question of an approval step; its row waits until `sequences.requests` ends it."""
     if row.status == StepStatus.WAITING:
         return
-    row.tool_name = ""
     try:
         template = {"message": Template(source="template", value=asked.message)}
         row.input = storable(resolve_inputs(template, known))

@@ -2,7 +2,6 @@
 
 import random
 from dataclasses import replace
-from uuid import UUID
 
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
@@ -17,6 +16,7 @@ from sequences.artifacts import RunArtifacts
 from sequences.definition import Retry, Step
 from sequences.models import RunStep
 from sequences.models.run import RunStatus
+from sequences.run_tools import RunTools
 from sequences.running.journey import Journey
 from sequences.running.pauses import RunWaits
 from sequences.step_rows import step_failed
@@ -28,12 +28,9 @@ JITTER = 0.1
 """By which part of itself a pause may be longer, so that runs that failed together part."""
 
 
-def spec_for(step: Step, row: RunStep) -> ToolSpec:
+def spec_for(step: Step, row: RunStep, tools: RunTools) -> ToolSpec:
     """Return the step's tool at its pinned or current version, and name it in the row."""
-    row.tool_name = step.tool[:64]
-    tool = _tool_of(step)
-    if tool is not None:
-        row.tool, row.tool_name = tool, tool.wire_name
+    tool = name_tool(step, row, tools)
     if tool is None or tool.deleted_at:
         raise UnknownTool(
             f"The tool “{row.tool_name}” no longer exists.",
@@ -45,11 +42,11 @@ def spec_for(step: Step, row: RunStep) -> ToolSpec:
     return spec
 
 
-def _tool_of(step: Step) -> Tool | None:
-    try:
-        return Tool.objects.filter(pk=UUID(step.tool)).first()
-    except ValueError:
-        return None
+def name_tool(step: Step, row: RunStep, tools: RunTools) -> Tool | None:
+    """Name in the row the tool that the step calls, and return it if there is such a one."""
+    tool = tools.tool_of(step)
+    row.tool, row.tool_name = tool, tool.wire_name if tool else step.tool[:64]
+    return tool
 
 
 def call(

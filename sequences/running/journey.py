@@ -11,6 +11,7 @@ from registry.context import CallContext
 from sequences.definition import Definition, Step
 from sequences.models import Run, RunStep
 from sequences.models.run_step import OPEN, StepStatus
+from sequences.run_tools import RunTools
 from sequences.step_rows import Journal, LeaseLost
 from sequences.watch import Watch
 
@@ -61,6 +62,7 @@ class Journey:
     context: CallContext
     watch: Watch
     journal: Journal
+    tools: RunTools
     rows: Rows = field(default_factory=dict)
     halted: Event = field(default_factory=Event)
 

@@ -14,7 +14,7 @@ from sequences.models import RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.running.approvals import ask
-from sequences.running.attempts import call, spec_for
+from sequences.running.attempts import call, name_tool, spec_for
 from sequences.running.ends import fail, row_of, skip, succeed
 from sequences.running.journey import Journey, Known
 from sequences.running.loops import error_of, items_of, iterated, outputs_of, standing, told
@@ -31,7 +31,7 @@ def play_step(journey: Journey, step: Step, known: Known) -> RunStep:
         return row
     if row is None:
         row = row_of(journey.run, step)
-        if not _is_due(step, row, known, None if _is_per_item(step) else step.when):
+        if not _is_due(journey, step, row, known, None if _is_per_item(step) else step.when):
             journey.journal.end(row)
             return journey.keep(row)
     if step.approval is not None:
@@ -49,7 +49,7 @@ def _iteration(journey: Journey, step: Step, index: int, known: Known) -> RunSte
         return row
     if row is None:
         row = row_of(journey.run, step, index)
-        if not _is_due(step, row, known, step.when if _is_per_item(step) else None):
+        if not _is_due(journey, step, row, known, step.when if _is_per_item(step) else None):
             journey.journal.end(row)
             return journey.keep(row)
     _call(journey, step, row, known)
@@ -60,19 +60,21 @@ def _is_per_item(step: Step) -> bool:
     return step.for_each is not None and OF_ITEM.search(step.when or "") is not None
 
 
-def _is_due(step: Step, row: RunStep, known: Known, condition: str | None) -> bool:
+def _is_due(
+    journey: Journey, step: Step, row: RunStep, known: Known, condition: str | None
+) -> bool:
     """Say whether a step that was never begun is to be done; if not, its row says why."""
-    row.tool_name = step.tool[:64]
     if step.disabled:
+        name_tool(step, row, journey.tools)
         skip(row, "It is disabled.")
         return False
-    if condition is None:
-        return True
     try:
-        if holds(condition, known):
+        if condition is None or holds(condition, known):
             return True
+        name_tool(step, row, journey.tools)
         skip(row, f"Skipped, because this does not hold: {condition}")
     except DomainError as problem:
+        name_tool(step, row, journey.tools)
         fail(row, step, storable(problem.as_dict()), known=known)
     return False
 
@@ -87,7 +89,7 @@ def _call(journey: Journey, step: Step, row: RunStep, known: Known) -> None:
     inputs: JsonObject = {}
     begun_before = not row._state.adding
     try:
-        spec = spec_for(step, row)
+        spec = spec_for(step, row, journey.tools)
         row.input = inputs = storable(resolve_inputs(step.input_mapping, known))
         if begun_before and row.error is not None:
             row.attempts += 1  # its worker died after an attempt that had failed
@@ -112,6 +114,7 @@ def _loop(journey: Journey, loop: ForEach, step: Step, row: RunStep, known: Know
     A fallback stands in for single iterations, not for the list of all.
     """
     try:
+        name_tool(step, row, journey.tools)
         items = items_of(loop, known)
         row.input = told(items)
         journey.journal.begin(row)

@@ -7,11 +7,12 @@ from functools import partial
 from threading import Event
 from uuid import UUID
 
-from django.db import InterfaceError, OperationalError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
+from config.lib.patience import AWAY, patiently
 from config.lib.types import JsonObject
 from registry.running import Signal, running, stop_in
 from registry.standing import standing_of
@@ -19,8 +20,8 @@ from sequences.context import context_of
 from sequences.definition import parse
 from sequences.models import Run
 from sequences.models.run import RunStatus
-from sequences.patience import patiently
 from sequences.recovery import settle
+from sequences.run_tools import RunTools
 from sequences.running.journey import Journey, Rows, Stop, Why
 from sequences.running.pauses import pause
 from sequences.running.walk import walk
@@ -40,7 +41,7 @@ UNEXPECTED: JsonObject = {
 
 def execute(run_id: UUID) -> None:
     """Play a queued run; do nothing when another worker has it or had it."""
-    run = run_claim(run_id)
+    run = patiently(partial(run_claim, run_id))
     if run is not None:
         play(run, cancel=Event(), depth=0)
 
@@ -52,22 +53,31 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     happens is told in the run's row. A worker that lost the run, or for long the database, leaves
     the run as it is, and another goes on with it.
     """
-    journal, rows = Journal(run), Rows()
+    journal = Journal(run)
     try:
-        match _ending(run, journal, rows, cancel, depth):
-            case Ending() as ending:
-                _finish(run, journal, ending)
-            case Stop() as stop:
-                journal.flush()
-                if stop.why == Why.HANDED_OVER:
-                    run_requeue(run)
-                else:
-                    pause(run, rows.values())
+        try:
+            _play(run, journal, cancel, depth)
+        except AWAY as problem:
+            logger.warning("Run %s is left to another worker: %s", run.pk, problem)
+            journal.flush()  # what is known is kept once the database is back
     except LeaseLost:
         logger.warning("Run %s went to another worker", run.pk)
         run.refresh_from_db(fields=["status", "output", "error", "finished_at"])
-    except (InterfaceError, OperationalError) as problem:
-        logger.warning("Run %s is left to another worker: %s", run.pk, problem)
+    except AWAY:
+        logger.exception("The last that was known of run %s is lost", run.pk)
+
+
+def _play(run: Run, journal: Journal, cancel: Event, depth: int) -> None:
+    rows = Rows()
+    match _ending(run, journal, rows, cancel, depth):
+        case Ending() as ending:
+            _finish(run, journal, ending)
+        case Stop() as stop:
+            journal.flush()
+            if stop.why == Why.HANDED_OVER:
+                run_requeue(run)
+            else:
+                pause(run, rows.values())
 
 
 def _ending(
@@ -85,11 +95,11 @@ def _ending(
                 return None
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
-            journey = Journey(run, definition, context, watch, journal, rows)
+            journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
             return _why_ended(run, walk(journey), signal)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
-        except (LeaseLost, InterfaceError, OperationalError):
+        except (LeaseLost, *AWAY):
             raise  # this worker has the run no more, or cannot say anything about it
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)

@@ -2,11 +2,14 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from uuid import uuid4
 
 import pytest
+from celery import Celery
 from django.contrib.auth.models import User
 from django.utils import timezone
 
+from config.celery import app
 from registry.models import Tool
 from sequences import reaper, states
 from sequences.models import Run, RunStep
@@ -181,6 +184,20 @@ def test_so_many_are_sent_again_as_the_queue_has_lost(
     monkeypatch.setattr(reaper, "_messages", lambda: 3)
     assert reaper.resend_unsent(later(minutes=1)) == 2
     assert sent == [str(run.pk) for run in runs[:2]]
+
+
+def test_the_messages_of_the_queue_are_counted() -> None:
+    before = reaper._messages()
+    app.send_task("sequences.tasks.execute_run", [str(uuid4())])
+    assert reaper._messages() == before + 1
+
+
+def test_a_queue_that_cannot_be_reached_holds_none() -> None:
+    Celery("unreachable", broker="redis://127.0.0.1:1/0", set_as_current=True)
+    try:
+        assert reaper._messages() == 0
+    finally:
+        app.set_current()
 
 
 def test_a_worker_that_shuts_down_gives_its_runs_back(alice: User, sequence: Tool) -> None:

@@ -1,6 +1,8 @@
 """The thread that watches over a run."""
 
 from threading import Event
+from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.utils import timezone
@@ -23,11 +25,33 @@ def run() -> Run:
     return run
 
 
-def test_a_run_gives_signs_of_life(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "HEARTBEAT_SECONDS", 0)
+def test_a_run_gives_signs_of_life(run: Run, settings: Any) -> None:
+    settings.RUN_LEASE_SECONDS = 1
+    Run.objects.update(lease_until=timezone.now())
     before = timezone.now()
     with watch.watching(run, Event()):
         workshop.until(lambda: Run.objects.filter(lease_until__gt=before).exists())
+
+
+def test_steps_in_flight_end_each_at_its_own_time(run: Run) -> None:
+    with (
+        watch.watching(run, Event()) as watched,
+        watched.attempt(0.2) as short,
+        watched.attempt(30) as long,
+    ):
+        assert short.wait(5)
+        assert not long.is_set()
+        Run.objects.filter(pk=run.pk).update(cancel_requested_at=timezone.now())
+        assert long.wait(5)
+
+
+def test_a_lost_lease_and_a_hand_over_are_heard(run: Run) -> None:
+    with watch.watching(run, Event()) as watched:
+        Run.objects.filter(pk=run.pk).update(hand_over=True)
+        watched.pause(60)
+        assert watched.is_handing_over()
+        Run.objects.filter(pk=run.pk).update(lease=uuid4())
+        workshop.until(watched.is_lost)
 
 
 def test_an_attempt_of_a_cancelled_run_starts_stopped(run: Run) -> None:

@@ -3,8 +3,10 @@
 They are run by an executor of their own, named in `TOOL_EXECUTORS` as any kind of tool is.
 """
 
+import base64
 import time
 from collections import Counter
+from threading import Barrier, BrokenBarrierError
 from typing import Any
 
 from django.contrib.auth.models import User
@@ -22,6 +24,7 @@ from registry.executors.base import Output
 from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
+from sequences import running
 from sequences.models import Run
 from tests import factories
 
@@ -36,7 +39,8 @@ class WorkshopExecutor:
 
     def execute(self, spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Output:
         calls.append((spec.export_name, arguments, context))
-        return Output(value=getattr(self, spec.export_name)(arguments, context))
+        answer = getattr(self, spec.export_name)(arguments, context)
+        return answer if isinstance(answer, Output) else Output(value=answer)
 
     def echo(self, arguments: JsonObject, context: CallContext) -> Any:
         return arguments
@@ -83,6 +87,27 @@ class WorkshopExecutor:
         context.cancel.wait(20)
         return "late"
 
+    def double(self, arguments: JsonObject, context: CallContext) -> Any:
+        if arguments["n"] < 0:
+            raise ToolFailed(f"{arguments['n']} is less than nothing.")
+        return arguments["n"] * 2
+
+    def meet(self, arguments: JsonObject, context: CallContext) -> Any:
+        """Answer once as many calls as `together` says are in flight at the same time."""
+        try:
+            meeting.wait(10)
+        except BrokenBarrierError:
+            raise ToolFailed("Nobody came.") from None
+        return arguments.get("n")
+
+    def save_file(self, arguments: JsonObject, context: CallContext) -> Any:
+        data = base64.b64encode(arguments["text"].encode()).decode()
+        file = {"name": "note.txt", "media_type": "text/plain", "size": 1, "data": data}
+        return Output(value="saved", details={"artifacts": [file]})
+
+
+meeting = Barrier(2)
+
 
 def make(export: str, **fields: Any) -> Tool:
     """Make the catalogue row of one of the tools above."""
@@ -126,3 +151,27 @@ def until(look: Any, seconds: float = 10) -> Any:
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.02)
     return seen
+
+
+def ran(owner: User, *steps: JsonObject, final: Any = None, **fields: Any) -> Run:
+    """Run a sequence of these steps in this process, as far as it goes, and return its run."""
+    return go_on(run_of(sequence_of(owner, *steps, final=final), owner, **fields))
+
+
+def go_on(run: Run) -> Run:
+    """Do what a worker does with a queued run, and return the run as it then stands."""
+    running.execute(run.pk)
+    return Run.objects.get(pk=run.pk)
+
+
+def fixed(**values: Any) -> JsonObject:
+    """Map inputs to these values."""
+    return {name: {"source": "static", "value": value} for name, value in values.items()}
+
+
+def statuses(run: Run) -> dict[Any, str]:
+    """Return how the rows of a run stand: by number, those of iterations by (number, iteration)."""
+    return {
+        row.number if row.iteration is None else (row.number, row.iteration): row.status
+        for row in run.steps.all()
+    }

@@ -14,6 +14,9 @@ Answer = TypeVar("Answer")
 
 PATIENCE_SECONDS = 60.0
 
+AWAY = (OperationalError, InterfaceError)
+"""What is raised while the database cannot be reached."""
+
 
 def patiently(act: Callable[[], Answer]) -> Answer:
     """Do something in the database, again for up to a minute while it cannot be reached.
@@ -27,7 +30,7 @@ def patiently(act: Callable[[], Answer]) -> Answer:
     retrying = Retrying(
         stop=stop_after_delay(PATIENCE_SECONDS),
         wait=wait_exponential(multiplier=0.1, max=2),
-        retry=retry_if_exception_type((OperationalError, InterfaceError)),
+        retry=retry_if_exception_type(AWAY),
         before_sleep=_reconnect,
         reraise=True,
     )
