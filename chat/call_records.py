@@ -51,7 +51,7 @@ def step_noted(card: CallCard, note: JsonObject) -> None:
 
 def _steps_logged(before: list[JsonObject], log: list[JsonObject]) -> list[JsonObject]:
     """Return the steps of a run that is over, and those of its plan that it never came to."""
-    logged = [_step_logged(entry) for entry in log if entry.get("iteration") is None]
+    logged = [_step_logged(entry) for entry in log]
     reached = {step["number"] for step in logged}
     missed = [step for step in before if step["number"] not in reached]
     return logged + [step for step in missed if step["status"] == "planned"]

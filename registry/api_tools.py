@@ -190,6 +190,7 @@ class ApiAuthor:
         arguments: JsonValue,
         context: CallContext,
         version: int | None = None,
+        wait_seconds: float = 0,
     ) -> None:
         """Say that there is nothing to start: an HTTP tool answers at once."""
 

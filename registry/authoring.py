@@ -62,8 +62,11 @@ class ToolAuthor(Protocol):
         arguments: JsonValue,
         context: CallContext,
         version: int | None = None,
+        wait_seconds: float = 0,
     ) -> JsonObject | None:
         """Start the tool in the background; return `{run, status, url, page}`.
+
+        A run that is over within `wait_seconds` is returned with its `output` and `error`.
 
         None says that tools of this kind answer at once and are called instead.
 

@@ -51,15 +51,24 @@ def call_directly(
 
 
 def launch(
-    tool: Tool, arguments: JsonValue, context: CallContext, *, version: int | None = None
+    tool: Tool,
+    arguments: JsonValue,
+    context: CallContext,
+    *,
+    version: int | None = None,
+    wait_seconds: float = 0,
 ) -> JsonObject | None:
     """Start a tool that runs in the background and return `{run, status, url, page}`.
+
+    One that is over within `wait_seconds` has its `output` and `error` besides.
 
     Returns None for a kind of tool that answers at once. Raises ToolError when it may not run.
     """
     if not has_author(tool.kind):
         return None
-    return author_for(tool.kind).launch(context.user, tool, arguments, context, version)
+    return author_for(tool.kind).launch(
+        context.user, tool, arguments, context, version, wait_seconds
+    )
 
 
 def _as_agent(user: User, slug: str, caller: Caller) -> CallContext:

@@ -10,6 +10,7 @@ from registry.authoring import checked_fields, present_fields, require_owner, te
 from registry.context import CallContext
 from registry.models import Tool
 from registry.review.drafts import draft_of
+from sequences.launch import await_end
 from sequences.runs import run_start
 from sequences.services import sequence_create, sequence_delete, sequence_update
 
@@ -42,13 +43,18 @@ class SequenceAuthor:
         arguments: JsonValue,
         context: CallContext,
         version: int | None = None,
+        wait_seconds: float = 0,
     ) -> JsonObject:
-        """Start a run and return `{run, status, url, page}`."""
+        """Start a run and return `{run, status, url, page}`, with `output` and `error` of one that
+        is over within `wait_seconds`; one that is not goes on."""
         run = run_start(tool, arguments, context=context.derive(user=user), version=version)
         run.refresh_from_db(fields=["status"])
+        if wait_seconds:
+            await_end(run, wait_seconds)
+        ending = {"output": run.output, "error": run.error} if run.is_finished else {}
         url = reverse("run-detail", args=[run.pk])
         page = reverse("sequences:run_detail", args=[run.pk])
-        return {"run": str(run.pk), "status": run.status, "url": url, "page": page}
+        return {"run": str(run.pk), "status": run.status, "url": url, "page": page, **ending}
 
 
 def _fields(user: User, data: JsonObject) -> dict[str, Any]:

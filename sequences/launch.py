@@ -12,6 +12,7 @@ from config.lib.sealing import seal
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import CallCancelled, ToolTimeout, ToolUnavailable
+from registry.executors.base import give_back_connection
 from registry.models import Tool, ToolVersion
 from registry.specs import ToolSpec
 from sequences.definition import parse
@@ -20,6 +21,7 @@ from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.models.run_step import OPEN
 from sequences.places import limit_of
+from sequences.selectors import ids_of
 from sequences.sending import enqueue_on_commit
 from sequences.states import run_cancel
 
@@ -100,14 +102,26 @@ def wait(run: Run, context: CallContext, timeout_seconds: float) -> Run:
         context.cancel.wait(POLL_SECONDS)
 
 
+def await_end(run: Run, seconds: float) -> None:
+    """Wait until a run is over or rests for a person, or the time is up; read it back."""
+    deadline = time.monotonic() + seconds
+    while not (run.is_finished or run.is_paused) and time.monotonic() < deadline:
+        give_back_connection()
+        time.sleep(POLL_SECONDS)
+        run.refresh_from_db(fields=["status", "output", "error"])
+
+
 def planned(run: Run) -> list[JsonObject]:
     """Return the steps that a run is to do, as `[{step, message}]`."""
     steps = [step for step in parse(run.plan).steps if not step.disabled]
-    ids = {step.tool for step in steps if step.tool and not step.title}
+    ids = ids_of(step.tool for step in steps if not step.title)
     names = Tool.objects.filter(pk__in=ids).values_list("pk", "wire_name")
     known = {str(tool_id): name for tool_id, name in names}
     return [
-        {"step": step.step_number, "message": step.title or known.get(step.tool, "Approval")}
+        {
+            "step": step.step_number,
+            "message": step.title or known.get(step.tool, step.tool or "Approval"),
+        }
         for step in steps
     ]
 

@@ -115,7 +115,7 @@ def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
         pinned = pins.setdefault(step.tool, set())
         pinned |= {step.tool_version} if step.tool_version else set()
     shapes: dict[str, ToolShape] = {}
-    for tool in tools_usable_by(user).filter(pk__in=_ids(pins)):
+    for tool in tools_usable_by(user).filter(pk__in=ids_of(pins)):
         try:
             shapes[str(tool.pk)] = _shape(tool, sorted(pins[str(tool.pk)]), user)
         except ToolUnavailable:
@@ -151,7 +151,8 @@ def _output_schema(spec: ToolSpec) -> JsonSchema | None:
         return None
 
 
-def _ids(texts: Iterable[str]) -> list[UUID]:
+def ids_of(texts: Iterable[str]) -> list[UUID]:
+    """Return the ids among texts; a definition may name a tool by anything."""
     ids = []
     for text in texts:
         try:

@@ -1,4 +1,4 @@
-"""What the builder shows of the tests of a draft: each step, what it gave, and whether that holds."""
+"""What the builder shows of the tests of a draft: each step, what it gave, and if that holds."""
 
 import json
 from collections.abc import Mapping, Sequence

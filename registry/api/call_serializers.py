@@ -14,6 +14,12 @@ from registry.models import (
 from registry.selectors import invocations_inside
 
 
+class ToolRunQuerySerializer(serializers.Serializer[Any]):
+    """How long the end of a sequence is waited for."""
+
+    wait = serializers.FloatField(min_value=0, max_value=30, default=0, help_text="Seconds.")
+
+
 class ToolRunSerializer(serializers.Serializer[Any]):
     """A request to call a tool. A variable in `env` is used for this call and not kept."""
 
@@ -94,6 +100,8 @@ class LaunchedSerializer(serializers.Serializer[Any]):
     status = serializers.CharField()
     url = serializers.CharField()
     page = serializers.CharField()
+    output = serializers.JSONField(required=False, help_text="Of a run that is over.")
+    error = serializers.JSONField(required=False, help_text="Of a run that is over.")
 
 
 class SavedFileSerializer(serializers.Serializer[Any]):

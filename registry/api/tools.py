@@ -224,6 +224,7 @@ class ToolRunView(APIView):
     required_scopes = RUN
 
     @extend_schema(
+        parameters=[calls.ToolRunQuerySerializer],
         request=calls.ToolRunSerializer,
         responses={200: calls.ToolRanSerializer, 202: calls.LaunchedSerializer},
     )
@@ -231,10 +232,13 @@ class ToolRunView(APIView):
     def post(self, request: SignedInApiRequest, tool_id: UUID) -> Response:
         """Call a tool with your own credentials, or with the variables in `env`.
 
-        A sequence is started and answers 202 with its run.
+        A sequence is started and answers 202 with its run; with `?wait=` it is waited for, up to 30
+        seconds, and a run that is over by then comes with its `output` and `error`.
         """
         body = calls.ToolRunSerializer(data=request.data)
         body.is_valid(raise_exception=True)
+        query = calls.ToolRunQuerySerializer(data=request.query_params)
+        query.is_valid(raise_exception=True)
         asked = body.validated_data
         tool = selectors.tool_visible_to(request.user, tool_id)
         context = direct_context(
@@ -244,7 +248,13 @@ class ToolRunView(APIView):
             given=asked["env"],
             agent=asked["agent"],
         )
-        run = launch(tool, asked["arguments"], context, version=asked["version"])
+        run = launch(
+            tool,
+            asked["arguments"],
+            context,
+            version=asked["version"],
+            wait_seconds=query.validated_data["wait"],
+        )
         if run is not None:
             return Response(run, status=status.HTTP_202_ACCEPTED, headers={"Location": run["url"]})
         result = call_directly(tool, asked["arguments"], context, version=asked["version"])

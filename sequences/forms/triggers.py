@@ -20,6 +20,9 @@ REPEATS = (
     ("monthly", "Every month"),
     ("cron", "As a cron expression says"),
 )
+NEEDED = {"weekly": {"weekday", "at"}, "monthly": {"day", "at"}, "cron": {"cron"}}
+"""How often → the fields that say when; for all others that is the time of day."""
+
 WEEKDAYS = (
     *(("1", "Monday"), ("2", "Tuesday"), ("3", "Wednesday"), ("4", "Thursday")),
     *(("5", "Friday"), ("6", "Saturday"), ("0", "Sunday")),
@@ -37,10 +40,9 @@ class ScheduleForm(forms.Form):
         help_text="To tell it from the others, such as “Monday report”.",
     )
     repeat = forms.ChoiceField(label="How often", choices=REPEATS, initial="daily")
-    weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, required=False, initial="1")
+    weekday = forms.ChoiceField(label="On", choices=WEEKDAYS, initial="1")
     day = forms.IntegerField(
         label="Day of the month",
-        required=False,
         min_value=1,
         max_value=31,
         initial=1,
@@ -48,14 +50,12 @@ class ScheduleForm(forms.Form):
     )
     at = forms.TimeField(
         label="At",
-        required=False,
         initial="09:00",
         widget=forms.TimeInput(attrs={"type": "time"}, format="%H:%M"),
         input_formats=["%H:%M", "%H:%M:%S"],
     )
     cron = forms.CharField(
         label="Cron expression",
-        required=False,
         max_length=LONGEST_CRON,
         widget=forms.TextInput(attrs={"spellcheck": "false", "autocomplete": "off"}),
         help_text="Five fields: minute, hour, day of the month, month, day of the week. "
@@ -79,13 +79,11 @@ class ScheduleForm(forms.Form):
         return zone_names()
 
     def clean(self) -> dict[str, Any]:
-        """Ask for what the chosen repetition needs."""
+        """Overlook what the chosen repetition does not need."""
         cleaned = super().clean() or {}
-        repeat = cleaned.get("repeat")
-        needed = {"weekly": ("weekday", "at"), "monthly": ("day", "at"), "cron": ("cron",)}
-        for name in needed.get(str(repeat), ("at",)):
-            if name not in self.errors and cleaned.get(name) in (None, ""):
-                self.add_error(name, "Fill this in.")
+        needed = NEEDED.get(str(cleaned.get("repeat")), {"at"})
+        for name in {"weekday", "day", "at", "cron"} - needed:
+            self.errors.pop(name, None)
         return cleaned
 
     @property

@@ -57,7 +57,7 @@ from standardwebhooks import Webhook
 
 body = {body!r}
 now, name = datetime.now(timezone.utc), f"msg_{{uuid.uuid4()}}"
-signature = Webhook(os.environ["WEBHOOK_SECRET"]).sign(name, now, body)
+signature = Webhook(os.getenv("WEBHOOK_SECRET", "")).sign(name, now, body)
 answer = httpx.post(
     {address!r},
     content=body.encode(),
@@ -79,7 +79,7 @@ import hashlib, hmac, os, uuid
 import httpx
 
 body = {body!r}.encode()
-digest = hmac.new(os.environ["WEBHOOK_SECRET"].encode(), body, hashlib.sha256).hexdigest()
+digest = hmac.new(os.getenv("WEBHOOK_SECRET", "").encode(), body, hashlib.sha256).hexdigest()
 answer = httpx.post(
     {address!r},
     content=body,
