@@ -171,7 +171,7 @@ def test_what_is_typed_without_a_network_is_sent_when_it_is_back(
     sign_in("ada")
     begin(page)
     page.route("**/sequences/drafts/**", lambda route: route.fulfill(status=429, body=""))
-    page.get_by_label("Name", exact=True).fill("Not lost")
+    page.get_by_label("Name", exact=True).press_sequentially("Not lost")
     expect(page.get_by_text("Not saved: the server cannot be reached.")).to_be_visible()
     page.get_by_label("Description").fill("Nor this.")
     page.unroute("**/sequences/drafts/**")
