@@ -169,6 +169,7 @@ def test_what_is_typed_without_a_network_is_sent_when_it_is_back(
     workshop: None, page: Page, sign_in: SignIn
 ) -> None:
     sign_in("ada")
+    page = page.context.new_page()  # whose console may tell of requests that fail
     begin(page)
     page.route("**/sequences/drafts/**", lambda route: route.fulfill(status=429, body=""))
     page.get_by_label("Name", exact=True).press_sequentially("Not lost")
