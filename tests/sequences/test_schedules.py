@@ -15,7 +15,7 @@ from agents.tokens import token_create
 from config.lib.errors import Conflict, InvalidInput, NotAllowed
 from registry.models import AuditEvent, Invocation, Tool
 from registry.stopping import tool_stop
-from sequences import runner, tasks
+from sequences import running, tasks
 from sequences.models import Run, Schedule
 from sequences.services import sequence_delete
 from sequences.triggers import schedules
@@ -183,7 +183,7 @@ def test_what_is_due_is_started_in_the_name_of_its_owner(alice: User, sequence: 
     assert (run.input, run.scopes, run.status) == ({"n": 1}, ["tools:run"], "queued")
     schedule.refresh_from_db()
     assert schedule.last_at == now and schedule.next_at is not None and schedule.next_at > now
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
 

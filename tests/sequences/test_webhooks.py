@@ -26,7 +26,7 @@ from config.lib.sealing import open_sealed
 from config.sealed import sealed_values
 from registry.models import AuditEvent, Tool
 from registry.stopping import tool_stop
-from sequences import runner, tasks
+from sequences import running, tasks
 from sequences.models import Run, Webhook, WebhookDelivery
 from sequences.services import sequence_delete
 from sequences.triggers import deliveries
@@ -93,7 +93,7 @@ def test_a_signed_message_starts_a_run_in_the_name_of_its_owner(
         "url": f"/api/v1/runs/{run.pk}/",
     }
     assert (run.caller, run.user, run.webhook, run.input) == ("webhook", alice, webhook, {"n": 1})
-    runner.execute(run.pk)
+    running.execute(run.pk)
     run.refresh_from_db()
     assert run.status == "succeeded"
 
