@@ -72,6 +72,12 @@ class TestedStep:
         return STATES[self.state]
 
     @property
+    def message(self) -> str:
+        """Return what its test said of it, beyond what the state says already."""
+        said = self.row.message if self.row else ""
+        return "" if said == f"Step {self.number} succeeded." else said
+
+    @property
     def badge(self) -> str:
         """Return the class that colours the state."""
         return BADGES.get(self.state, "")
