@@ -14,6 +14,7 @@ from registry.models import ImportJob
 from registry.models.tool import ToolKind
 from registry.selectors import tools_unwell, tools_usable_by
 from sequences.models import Run
+from sequences.run_filters import runs_paused
 from sequences.selectors import runs_of
 
 SHOWN = 5
@@ -40,6 +41,7 @@ class Dashboard:
 
     tiles: list[Tile]
     conversations: list[Conversation]
+    paused: list[Run]
     runs: list[Run]
     failed_jobs: list[ImportJob]
 
@@ -69,6 +71,7 @@ def dashboard_of(user: User) -> Dashboard:
             for label, icon, value, href in counts
         ],
         conversations=list(conversations_begun_by(user)[:SHOWN]),
-        runs=list(runs_of(user)[:SHOWN]),
+        paused=list(runs_paused(user)[:SHOWN]),
+        runs=list(runs_of(user).exclude(tool_version=None)[:SHOWN]),  # no tests of drafts
         failed_jobs=list(failed_imports(user)[:SHOWN]),
     )

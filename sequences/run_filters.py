@@ -123,8 +123,7 @@ def _uuid(text: str) -> UUID | None:
 
 def waiting_of(user: User) -> Waiting:
     """Count a person's runs that wait for somebody, and keep the number for the navigation."""
-    paused = Run.objects.filter(user=user, status__in=PAUSED, parent_step=None)
-    statuses = list(paused.values_list("status", flat=True)[: MOST_COUNTED + 1])
+    statuses = list(runs_paused(user).values_list("status", flat=True)[: MOST_COUNTED + 1])
     found = Waiting(
         waiting=statuses.count(RunStatus.WAITING), attention=statuses.count(RunStatus.ATTENTION)
     )
@@ -133,6 +132,12 @@ def waiting_of(user: User) -> Waiting:
     except (RedisError, OSError):
         return found
     return found
+
+
+def runs_paused(user: User) -> QuerySet[Run]:
+    """Return a person's runs that wait for somebody, the longest waiting first."""
+    paused = Run.objects.filter(user=user, status__in=PAUSED, parent_step=None)
+    return paused.select_related("tool", "draft").order_by("created_at", "pk")
 
 
 def waiting_told(user: User) -> int | None:

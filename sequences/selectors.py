@@ -70,7 +70,7 @@ def _sequence(tool: Tool) -> Tool:
 
 def runs_of(user: User) -> QuerySet[Run]:
     """Return a person's runs; a run shows inputs and outputs, so nobody else sees it."""
-    return Run.objects.filter(user=user).select_related("tool", "tool_version")
+    return Run.objects.filter(user=user).select_related("tool", "tool_version", "draft")
 
 
 def run_of(user: User, run_id: UUID) -> Run:

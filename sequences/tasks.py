@@ -13,7 +13,6 @@ from sequences.reaper import requeue_lost, resend_unsent
 from sequences.requests import requests_expire
 from sequences.running import execute
 from sequences.states import runs_hand_over
-from sequences.testing import outputs_keep
 from sequences.triggers.deliveries import deliveries_clear
 from sequences.triggers.due import schedules_start
 
@@ -24,7 +23,6 @@ logger = logging.getLogger(__name__)
 def execute_run(run_id: str) -> None:
     """Run a queued run; a message that comes twice does nothing the second time."""
     execute(UUID(run_id))
-    outputs_keep(UUID(run_id))
 
 
 @shared_task

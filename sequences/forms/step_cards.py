@@ -45,7 +45,7 @@ STEP_FIELDS = {
 """Field of a definition → field of the form; what is more exact comes first."""
 
 OPTIONS = (
-    *("version", "title", "when", "each", "parallel", "max_items", "beside", "success", "failure"),
+    *("version", "when", "each", "parallel", "max_items", "beside", "success", "failure"),
     *("continue", "fallback", "timeout", "attempts", "backoff", "factor", "repeatable"),
 )
 """Fields that are folded away until they say something that has to be mended."""
@@ -95,8 +95,11 @@ class StepCard:
     @property
     def name(self) -> str:
         """Return what the step is called on the page."""
-        if self.step.title.strip():
-            return self.step.title.strip()
+        return self.step.title.strip() or self.unnamed
+
+    @property
+    def unnamed(self) -> str:
+        """Return what the step is called until it is given a name of its own."""
         if self.is_approval:
             return self.step.ask_title.strip() or "Ask a person"
         return (self.tool.title if self.tool else self.step.tool.strip()) or "New step"

@@ -232,6 +232,14 @@ class Run(models.Model):
         return self.tool.wire_name if self.tool else "the test of a draft"
 
     @property
+    def title(self) -> str:
+        """Return what stands above it: the title of its sequence, or of the draft it tests."""
+        if self.tool:
+            return self.tool.title
+        name = str(self.draft.document.get("name") or "").strip() if self.draft else ""
+        return f"Test of “{name}”" if name else "Test of a draft"
+
+    @property
     def started_by(self) -> str:
         """Return who or what started it, in words."""
         if self.tool_version_id is None:

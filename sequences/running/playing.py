@@ -27,6 +27,7 @@ from sequences.running.pauses import hand_over, pause
 from sequences.running.walk import walk
 from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish
 from sequences.step_rows import Journal
+from sequences.tested_outputs import outputs_keep
 from sequences.watch import watching
 
 logger = logging.getLogger(__name__)
@@ -69,7 +70,11 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
 
 def _play(run: Run, journal: Journal, cancel: Event, depth: int) -> None:
     rows = Rows()
-    match _ending(run, journal, rows, cancel, depth):
+    rest = _ending(run, journal, rows, cancel, depth)
+    if run.draft_id is not None:  # before the end is told: who hears of it looks for the outputs
+        journal.flush()
+        outputs_keep(run.pk)
+    match rest:
         case Ending() as ending:
             _finish(run, journal, ending)
         case Stop() as stop:
