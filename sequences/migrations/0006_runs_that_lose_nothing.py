@@ -358,6 +358,18 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(condition=models.Q(('turn_id__isnull', False)), fields=['turn_id', 'call_id'], name='run_of_call'),
         ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('parent_step', None)), fields=['user', 'status', '-created_at'], name='run_user_status_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('parent_step', None)), fields=['user', 'caller', '-created_at'], name='run_user_caller_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('tool_version', None)), fields=['user', '-created_at'], name='run_tests_of_user'),
+        ),
         migrations.AddConstraint(
             model_name='run',
             constraint=models.CheckConstraint(condition=models.Q(('status__in', ['queued', 'running', 'waiting', 'attention', 'succeeded', 'failed', 'cancelled'])), name='run_status_known'),

@@ -182,6 +182,21 @@ class Run(models.Model):
             models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
+            models.Index(
+                fields=["user", "status", "-created_at"],
+                name="run_user_status_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "caller", "-created_at"],
+                name="run_user_caller_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "-created_at"],
+                name="run_tests_of_user",
+                condition=models.Q(tool_version=None),
+            ),
             models.Index(fields=["status", "created_at"], name="run_status_time"),
             models.Index(
                 fields=["tool", "created_at"],
