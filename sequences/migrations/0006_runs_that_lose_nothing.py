@@ -298,7 +298,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='schedule',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.schedule'),
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.schedule', db_index=False),
         ),
         migrations.AddField(
             model_name='sequencedraft',
@@ -348,7 +348,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='webhook',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.webhook'),
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.webhook', db_index=False),
         ),
         migrations.AddIndex(
             model_name='run',
@@ -369,6 +369,14 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('tool_version', None)), fields=['user', '-created_at'], name='run_tests_of_user'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('schedule__isnull', False)), fields=['schedule', '-created_at'], name='run_schedule_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('webhook__isnull', False)), fields=['webhook', '-created_at'], name='run_webhook_time'),
         ),
         migrations.AddConstraint(
             model_name='run',
