@@ -14,8 +14,7 @@ from registry.models import ImportJob
 from registry.models.tool import ToolKind
 from registry.selectors import tools_unwell, tools_usable_by
 from sequences.models import Run
-from sequences.run_filters import runs_paused
-from sequences.selectors import runs_of
+from sequences.run_filters import RunFilters, runs_listed, runs_paused
 
 SHOWN = 5
 
@@ -72,6 +71,6 @@ def dashboard_of(user: User) -> Dashboard:
         ],
         conversations=list(conversations_begun_by(user)[:SHOWN]),
         paused=list(runs_paused(user)[:SHOWN]),
-        runs=list(runs_of(user).exclude(tool_version=None)[:SHOWN]),  # no tests of drafts
+        runs=list(runs_listed(user, RunFilters())[:SHOWN]),
         failed_jobs=list(failed_imports(user)[:SHOWN]),
     )

@@ -12,6 +12,7 @@ from redis import RedisError
 
 from config.lib.paging import MOST_COUNTED
 from config.lib.text_filters import TextFilters
+from registry.models import Tool
 from sequences.models import Run
 from sequences.models.run import PAUSED, STARTED_BY, RunStatus
 from sequences.selectors import runs_of
@@ -33,8 +34,7 @@ class RunFilters(TextFilters):
     """What was asked for; an empty text does not narrow.
 
     `tool` is a wire name or an id, `started` one of `STARTED`, `since` and `until` are days
-    (YYYY-MM-DD, UTC, both included), `q` is how the id of a run begins. `status` may be `open`
-    for those that are not over.
+    (YYYY-MM-DD, UTC, both included), `q` is how the id of a run begins.
     """
 
     status: str = ""
@@ -65,7 +65,8 @@ def runs_listed(user: User, filters: RunFilters) -> QuerySet[Run]:
         where &= Q(status=filters.status)
     if filters.tool:
         tool = _uuid(filters.tool)
-        where &= Q(tool=tool) if tool else Q(tool__wire_name=filters.tool)
+        named = Tool.objects.filter(wire_name=filters.tool).values_list("pk", flat=True)
+        where &= Q(tool__in=[tool] if tool else list(named))
     where &= _days(filters)
     if filters.q:
         where &= _begins(filters.q)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sequences.definition import Problem
 from sequences.forms.calm import is_blank_at
@@ -308,7 +309,7 @@ def _in_blocks(steps: list[StepDraft]) -> list[bool]:
     """Tell of each step whether another one runs at the same time."""
     starts = [index for index, step in enumerate(steps) if not step.beside or index == 0]
     within: list[bool] = []
-    for start, end in zip(starts, [*starts[1:], len(steps)], strict=True):
+    for start, end in pairwise([*starts, len(steps)]):
         block = any(step.beside == BESIDE for step in steps[start + 1 : end])
         within += [block] * (end - start)
     return within

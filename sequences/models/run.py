@@ -107,9 +107,15 @@ class Run(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="runs",
+        db_index=False,
     )
     webhook = models.ForeignKey(
-        "sequences.Webhook", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        "sequences.Webhook",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+        db_index=False,
     )
     given = SealedField(
         null=True,
@@ -182,6 +188,31 @@ class Run(models.Model):
             models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
+            models.Index(
+                fields=["user", "status", "-created_at"],
+                name="run_user_status_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "caller", "-created_at"],
+                name="run_user_caller_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "-created_at"],
+                name="run_tests_of_user",
+                condition=models.Q(tool_version=None),
+            ),
+            models.Index(
+                fields=["schedule", "-created_at"],
+                name="run_schedule_time",
+                condition=models.Q(schedule__isnull=False),
+            ),
+            models.Index(
+                fields=["webhook", "-created_at"],
+                name="run_webhook_time",
+                condition=models.Q(webhook__isnull=False),
+            ),
             models.Index(fields=["status", "created_at"], name="run_status_time"),
             models.Index(
                 fields=["tool", "created_at"],
