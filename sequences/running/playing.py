@@ -16,7 +16,7 @@ from config.lib.patience import AWAY, patiently
 from config.lib.types import JsonObject
 from registry.running import Signal, running, stop_in
 from registry.standing import standing_of
-from sequences.context import context_of
+from sequences.context import OwnerInactive, context_of
 from sequences.definition import parse
 from sequences.models import Run
 from sequences.models.run import RunStatus
@@ -101,7 +101,10 @@ def _ending(
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
-            return _why_ended(run, walk(journey), signal)
+            rest = walk(journey)
+            if watch.is_orphaned() and not _is_success(rest):
+                raise OwnerInactive
+            return _why_ended(run, rest, signal)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
         except (LeaseLost, *AWAY):
@@ -145,7 +148,11 @@ def _require_not_stopped(run: Run) -> None:
 
 def _why_ended(run: Run, rest: Ending | Stop, signal: Signal) -> Ending | Stop:
     """Return how a run ended; one that did not get to its end before it was stopped says so."""
-    if signal.stop is None or (isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED):
+    if signal.stop is None or _is_success(rest):
         return rest
     error = signal.stop.error(run.name, running=True)
     return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
+
+
+def _is_success(rest: Ending | Stop) -> bool:
+    return isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED
