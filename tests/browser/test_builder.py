@@ -169,9 +169,10 @@ def test_what_is_typed_without_a_network_is_sent_when_it_is_back(
     workshop: None, page: Page, sign_in: SignIn
 ) -> None:
     sign_in("ada")
+    page = page.context.new_page()  # whose console may tell of requests that fail
     begin(page)
     page.route("**/sequences/drafts/**", lambda route: route.fulfill(status=429, body=""))
-    page.get_by_label("Name", exact=True).fill("Not lost")
+    page.get_by_label("Name", exact=True).press_sequentially("Not lost")
     expect(page.get_by_text("Not saved: the server cannot be reached.")).to_be_visible()
     page.get_by_label("Description").fill("Nor this.")
     page.unroute("**/sequences/drafts/**")

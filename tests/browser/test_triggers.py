@@ -107,6 +107,7 @@ def test_the_forms_work_without_scripts(admin: User, live: Live, chromium: Brows
     page.get_by_role("button", name="Save schedule").click()
     expect(page.get_by_text("and this has 1")).to_be_visible()
     page.get_by_label("Cron expression").fill("*/15 * * * *")
+    page.get_by_label("Sum").fill("17*23")
     page.get_by_role("button", name="Save schedule").click()
     page.get_by_role("button", name="Switch off").click()
     expect(page.get_by_role("button", name="Switch on")).to_be_visible(timeout=15_000)

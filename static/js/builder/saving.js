@@ -181,3 +181,9 @@ addEventListener("beforeunload", (event) => {
 document.addEventListener("visibilitychange", () => {
   if (document.visibilityState === "hidden" && timer && form() && !failures) send("");
 });
+
+// Somebody may have typed before this was loaded.
+const isChanged = (field) =>
+  field.type === "checkbox" ? field.checked !== field.defaultChecked : (field.defaultValue ?? field.value) !== field.value;
+
+if ([...(form()?.elements ?? [])].some((field) => field.name && field.type !== "hidden" && isChanged(field))) later();
