@@ -17,6 +17,8 @@ from config.lib.types import JsonValue
 
 MAX_LENGTH = 500
 MACROS = re.compile(r"\.\s*(?:all|exists|exists_one|filter|map)\s*\(")
+PLACE = re.compile(r"<input>:(\d+):(\d+): (?:Syntax error|reserved identifier)")
+HOW = "Compare with == != < >, join with && and ||, negate with !, put texts in quotes."
 MOST_MACROS = 2
 MOST_ITEMS = 1_000
 """Items of the longest list that a condition with two macros may see."""
@@ -45,8 +47,7 @@ def compile_condition(condition: str) -> cel.Program:
     try:
         return cel.compile(condition)
     except ValueError as error:
-        reason = str(error).partition("ERROR: ")[2].splitlines() or [str(error)]
-        raise ConditionError(f"“{condition[:100]}” cannot be read: {reason[0]}") from None
+        raise ConditionError(_unread(condition, str(error))) from None
 
 
 def holds(condition: str, context: Mapping[str, Any]) -> bool:
@@ -69,6 +70,20 @@ def holds(condition: str, context: Mapping[str, Any]) -> bool:
     if not isinstance(value, bool):
         raise ConditionFailed(f"The condition gives {str(value)[:50]!r}, not true or false.")
     return value
+
+
+def _unread(condition: str, reason: str) -> str:
+    """Say where a condition cannot be read, without the grammar that the library recites."""
+    short = f"“{condition[:100]}” cannot be read"
+    found = PLACE.search(reason)
+    if found is None:
+        return f"{short}. {HOW}"
+    line, column = int(found[1]), int(found[2])
+    lines = condition.splitlines()
+    rest = lines[line - 1][column - 1 :] if line <= len(lines) else ""
+    if not rest.strip():
+        return f"{short}: something is missing at its end. {HOW}"
+    return f"{short} from “{rest[:30]}” on. {HOW}"
 
 
 def _longest(value: JsonValue) -> int:

@@ -242,8 +242,8 @@ def json_schema() -> JsonObject:
     """Return the JSON Schema of the format; `parse` checks more, such as names taken twice."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Definition of a sequence, format 1",
         **Definition.model_json_schema(by_alias=True),
+        "title": "Definition of a sequence, format 1",
     }
 
 

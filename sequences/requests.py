@@ -12,6 +12,7 @@ from django.utils import timezone
 from config.lib.errors import Conflict, DomainError, InvalidInput, NotFound
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
+from registry.errors import InvalidArguments
 from registry.schemas import validate_arguments
 from sequences.definition import DefinitionInvalid, Step, parse
 from sequences.display import display_success
@@ -54,7 +55,7 @@ def request_answer(
     """Answer the question of an approval step and let its run go on; return it as answered.
 
     `values` are checked by the question's form; a refusal has none. Raises NotFound for anybody
-    but the person whose run it is, InvalidInput (InvalidArguments names the fields) for an answer
+    but the person whose run it is, InvalidInput, whose problems name the fields, for an answer
     that does not fit, and Conflict when it was answered, has expired or is no longer asked.
     """
     if request.run.user_id != user.pk:
@@ -110,10 +111,25 @@ def _lock(request_id: UUID) -> RunRequest | None:
 
 def _checked(schema: JsonObject | None, values: JsonValue) -> JsonObject | None:
     if schema is not None:
-        return validate_arguments(schema, storable({} if values is None else values))
+        try:
+            return validate_arguments(schema, storable({} if values is None else values))
+        except InvalidArguments as error:
+            raise _unfit(error) from None
     if values:
         raise InvalidInput("This question has no form, so no values can be sent with the answer.")
     return None
+
+
+def _unfit(error: InvalidArguments) -> InvalidInput:
+    """Return what does not fit as a problem of an answer, and not of a tool's arguments."""
+    if not (problems := error.extra.get("problems")):
+        return InvalidInput(error.message, "Correct the values and answer again.")
+    told = "; ".join(f"{each['path'].removeprefix('$.')}: {each['message']}" for each in problems)
+    return InvalidInput(
+        f"The answer does not fit the form: {told}.",
+        "Correct the named fields and answer again.",
+        problems=problems,
+    )
 
 
 def _end(request: RunRequest) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from registry.api.effect_serializers import AnnotationsSerializer
 from registry.api.explained_serializers import PartsSerializer
+from registry.effects import known_of, scopes_within
 from registry.models import (
     Package,
     Tool,
@@ -133,9 +135,13 @@ class ToolDetailSerializer(ToolSerializer):
     """A tool with its definition: a sequence's steps, or the request of an HTTP tool.
 
     `missingEnv` are the variables that you have not set. `liveVersion` is the one that everybody
-    has; a greater `version` of your own tool waits for review.
+    has; a greater `version` of your own tool waits for review. `annotations` is null where the
+    version is not kept; `stepsRequire` has the scopes that the steps of a sequence need, each with
+    the tools that need it, besides its own `requiredScopes`.
     """
 
+    annotations = serializers.SerializerMethodField()
+    stepsRequire = serializers.SerializerMethodField(method_name="get_steps_require")
     liveVersion = serializers.SerializerMethodField(method_name="get_live_version")
 
     definition = serializers.DictField(allow_null=True, read_only=True)
@@ -145,7 +151,20 @@ class ToolDetailSerializer(ToolSerializer):
 
     class Meta:
         model = Tool
-        fields = (*ToolSerializer.Meta.fields, "definition", "missingEnv", "liveVersion")
+        fields = (
+            *(*ToolSerializer.Meta.fields, "definition", "annotations", "stepsRequire"),
+            *("missingEnv", "liveVersion"),
+        )
+
+    @extend_schema_field(AnnotationsSerializer(allow_null=True))
+    def get_annotations(self, tool: Tool) -> Any:
+        """Return what is known of its calls, or null."""
+        known = known_of(tool)
+        return AnnotationsSerializer(known).data if known else None
+
+    def get_steps_require(self, tool: Tool) -> dict[str, list[str]]:
+        """Return the scopes of a sequence's steps; of other tools none."""
+        return scopes_within(tool.definition if tool.kind == ToolKind.SEQUENCE else None)
 
     def get_live_version(self, tool: Tool) -> int:
         """Return the number of the live version."""

@@ -1,5 +1,6 @@
 """Do a step once for each item of a list, a few at a time."""
 
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from threading import Event
@@ -108,6 +109,18 @@ def error_of(rows: list[RunStep], count: int) -> JsonObject:
         "message": f"Item {place + 1} of {count}: {error.get('message')}",
         "extra": {**error.get("extra", {}), "iteration": place},
     }
+
+
+def summary(rows: list[RunStep]) -> str:
+    """Say in a sentence what became of the items; the message of each stands in its own row."""
+    said = f"{len(rows):,} item{'' if len(rows) == 1 else 's'}"
+    counts = Counter(row.status for row in rows)
+    others = (
+        (counts[StepStatus.SKIPPED], "skipped"),
+        (counts[StepStatus.FELL_BACK], "with the fallback"),
+        (counts[StepStatus.FAILED], "failed"),
+    )
+    return ", ".join([said, *(f"{count:,} {what}" for count, what in others if count)]) + "."
 
 
 def outputs_of(rows: list[RunStep]) -> list[JsonValue]:

@@ -17,7 +17,15 @@ from sequences.running.approvals import ask
 from sequences.running.attempts import call, name_tool, spec_for
 from sequences.running.ends import fail, row_of, skip, succeed
 from sequences.running.journey import Journey, Known
-from sequences.running.loops import error_of, items_of, iterated, outputs_of, standing, told
+from sequences.running.loops import (
+    error_of,
+    items_of,
+    iterated,
+    outputs_of,
+    standing,
+    summary,
+    told,
+)
 from sequences.running.pauses import RunWaits
 
 OF_ITEM = re.compile(r"(?<![\w.])(?:item|index)\b")
@@ -128,9 +136,7 @@ def _loop(journey: Journey, loop: ForEach, step: Step, row: RunStep, known: Know
             case StepStatus.FAILED:
                 fail(row, step, error_of(rows, len(items)), known=known, may_fall_back=False)
             case _:
-                told_as = {"context": known, "inputs": row.input}
-                output = outputs_of(rows)
-                succeed(row, output, display_success(step, **told_as, result=output))
+                succeed(row, outputs_of(rows), summary(rows))
     except DomainError as problem:
         fail(row, step, storable(problem.as_dict()), known=known, may_fall_back=False)
     journey.journal.end(row)

@@ -9,7 +9,6 @@ from django.utils import timezone
 
 from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.types import JsonObject
-from registry.errors import InvalidArguments
 from sequences import tasks
 from sequences.models import Run, RunRequest
 from sequences.requests import request_answer, requests_expire
@@ -89,7 +88,7 @@ def test_a_refusal_may_let_the_run_go_on(alice: User) -> None:
 
 def test_values_are_checked_by_the_form(alice: User) -> None:
     run = asked(alice, ask={"inputSchema": FORM})
-    with pytest.raises(InvalidArguments, match="amount"):
+    with pytest.raises(InvalidInput, match="does not fit the form: amount"):
         answer(run, alice, values={"amount": "many"})
     assert Run.objects.get().status == "waiting"
 

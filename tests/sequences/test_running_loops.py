@@ -50,6 +50,18 @@ def test_a_step_may_use_the_item_and_its_index_in_texts_and_conditions(alice: Us
     assert statuses(run)[1, 1] == "skipped"
 
 
+def test_a_loop_tells_how_its_items_went_and_each_item_its_own_message(alice: User) -> None:
+    run = doubled(alice, 1, -2, 3, continueOnFailure=True, outputDisplaySuccess="Got {{ result }}")
+    messages = list(run.steps.order_by("iteration").values_list("iteration", "message"))
+    assert messages[0] == (0, "Got 2")
+    assert messages[-1] == (None, "3 items, 1 failed.")
+
+
+def test_a_loop_tells_how_often_its_fallback_was_used(alice: User) -> None:
+    row = doubled(alice, -1, fallback={"value": 0}).steps.get(iteration=None)
+    assert row.message == "1 item, 1 with the fallback."
+
+
 def test_a_condition_without_the_item_decides_for_the_whole_loop(alice: User) -> None:
     run = doubled(alice, 1, 2, when="size(initial.numbers) > 2")
     assert statuses(run) == {1: "skipped"}

@@ -57,6 +57,23 @@ def test_scopes_are_the_union_through_sequences_inside(alice: User) -> None:
     assert set(safety.tools) == {inner.wire_name, "mail", "fail"}
 
 
+def test_rest_tells_what_a_sequence_may_do_and_what_its_steps_require(
+    alice: User, client: Client
+) -> None:
+    mail = workshop.make("echo", wire_name="mail", required_scopes=["mail:send"])
+    deletes = api_tool("DELETE")
+    outer = workshop.sequence_of(alice, workshop.step(mail), workshop.step(deletes))
+    client.force_login(alice)
+    told = client.get(f"/api/v1/tools/{outer.pk}/").json()
+    assert told["stepsRequire"] == {"mail:send": ["mail"]}
+    assert told["annotations"] == {
+        "readOnly": False,
+        "destructive": True,
+        "idempotent": False,
+        "openWorld": True,
+    }
+
+
 def test_variables_name_the_tools_that_need_them() -> None:
     env = [{"name": "A_KEY", "required": True}, {"name": "B", "required": False}]
     tool = workshop.make("echo", package=factories.make_package(env=env))

@@ -111,7 +111,9 @@ def test_a_sequence_with_every_part_has_no_problem():
 @pytest.mark.parametrize(
     ("when", "said"),
     [
-        ("1 +", "The condition is not valid. “1 +” cannot be read"),
+        ("1 +", "“1 +” cannot be read: something is missing at its end. Compare with =="),
+        ("initial.text = 'a'", "cannot be read from “= 'a'” on. Compare with =="),
+        ("true and false", "“true and false” cannot be read from “and false” on. Compare"),
         ("   ", "The condition is empty"),
         ("nope > 1", "“nope” is not known in this condition. A name in it starts with one of"),
         ("initial.nope", "no input “nope”. Its inputs: text, list"),
