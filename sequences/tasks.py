@@ -23,8 +23,9 @@ logger = logging.getLogger(__name__)
 @shared_task
 def execute_run(run_id: str) -> None:
     """Run a queued run; a message that comes twice does nothing the second time."""
-    execute(UUID(run_id))
-    outputs_keep(UUID(run_id))
+    run = execute(UUID(run_id))
+    if run is not None and run.draft_id is not None:
+        outputs_keep(run)
 
 
 @shared_task

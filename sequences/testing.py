@@ -7,7 +7,6 @@ and what a step gave may be edited to see what the steps behind it make of it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -100,14 +99,8 @@ def item_start(trial: Trial, index: int, *, user: User) -> Run:
     return _queued(trial.draft, data, given, reused, user)
 
 
-def outputs_keep(run_id: UUID) -> None:
-    """Keep what the steps of a test gave, for the builder and for later tests.
-
-    Of any other run, nothing is kept.
-    """
-    run = Run.objects.filter(pk=run_id, draft__isnull=False).first()
-    if run is None:
-        return
+def outputs_keep(run: Run) -> None:
+    """Keep what the steps of a test gave, for the builder and for later tests."""
     digests = step_digests(run.plan)
     rows = run.steps.filter(iteration=None, status__in=KEPT).exclude(key="")
     for row in rows:

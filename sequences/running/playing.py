@@ -39,11 +39,12 @@ UNEXPECTED: JsonObject = {
 }
 
 
-def execute(run_id: UUID) -> None:
-    """Play a queued run; do nothing when another worker has it or had it."""
+def execute(run_id: UUID) -> Run | None:
+    """Play a queued run and return it; do nothing when another worker has it or had it."""
     run = patiently(partial(run_claim, run_id))
     if run is not None:
         play(run, cancel=Event(), depth=0)
+    return run
 
 
 def play(run: Run, *, cancel: Event, depth: int) -> None:

@@ -67,7 +67,7 @@ def try_out(draft: SequenceDraft, definition: JsonObject, given: Any = None, **f
 def finished(run: Run) -> Run:
     execute(run.pk)
     run.refresh_from_db()
-    outputs_keep(run.pk)
+    outputs_keep(run)
     return run
 
 
