@@ -28,7 +28,7 @@ from sequences.running.walk import walk
 from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish
 from sequences.step_rows import Journal
 from sequences.tested_outputs import outputs_keep
-from sequences.watch import watching
+from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
 
@@ -40,11 +40,12 @@ UNEXPECTED: JsonObject = {
 }
 
 
-def execute(run_id: UUID) -> None:
-    """Play a queued run; do nothing when another worker has it or had it."""
+def execute(run_id: UUID) -> Run | None:
+    """Play a queued run and return it; do nothing when another worker has it or had it."""
     run = patiently(partial(run_claim, run_id))
     if run is not None:
         play(run, cancel=Event(), depth=0)
+    return run
 
 
 def play(run: Run, *, cancel: Event, depth: int) -> None:
@@ -102,8 +103,7 @@ def _ending(
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
             rest = walk(journey)
-            if watch.is_orphaned() and not _is_success(rest):
-                raise OwnerInactive
+            _require_owner(watch, rest)
             return _why_ended(run, rest, signal)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
@@ -137,6 +137,12 @@ def _signal(run: Run, cancel: Event) -> Iterator[Signal]:
     else:
         with running.call(run.tool_id, cancel) as signal:
             yield signal
+
+
+def _require_owner(watch: Watch, rest: Ending | Stop) -> None:
+    """Raise OwnerInactive where that is why the run came to rest."""
+    if watch.is_orphaned() and not _is_success(rest):
+        raise OwnerInactive
 
 
 def _require_not_stopped(run: Run) -> None:
