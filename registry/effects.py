@@ -8,7 +8,7 @@ from config.lib.types import JsonObject
 from registry.annotations import Annotations, annotations_of, annotations_together
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
-from registry.models import Package, Tool
+from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
@@ -28,14 +28,14 @@ def annotations_now(spec: ToolSpec) -> Annotations:
     """Return what is known of a tool now; of a sequence what holds of its steps together."""
     if spec.kind == ToolKind.SEQUENCE:
         return annotations_of_calls(tools_within(spec))
-    return annotations_of(spec, _hosts(spec) if spec.kind in HOSTED else None)
+    return annotations_of_calls([spec])
 
 
 def annotations_of_calls(specs: Iterable[ToolSpec]) -> Annotations:
     """Return what holds of calling all of these; what sequences among them call is among them."""
-    return annotations_together(
-        annotations_now(spec) for spec in specs if spec.kind != ToolKind.SEQUENCE
-    )
+    calls = [spec for spec in specs if spec.kind != ToolKind.SEQUENCE]
+    hosts = _hosts(spec.tool_id for spec in calls if spec.kind in HOSTED)
+    return annotations_together(annotations_of(spec, hosts.get(spec.tool_id)) for spec in calls)
 
 
 def known_of(tool: Tool) -> Annotations | None:
@@ -106,6 +106,8 @@ def _id_of(step: JsonObject) -> UUID | None:
         return None
 
 
-def _hosts(spec: ToolSpec) -> list[str] | None:
-    hosts = Package.objects.filter(tools=spec.tool_id).values_list("allowed_hosts", flat=True)
-    return hosts.first()
+def _hosts(tool_ids: Iterable[UUID]) -> dict[UUID, list[str]]:
+    """Return the hosts that review lets the packages of these tools reach, by tool."""
+    ids = list(tool_ids)
+    known = Tool.objects.filter(pk__in=ids, package__isnull=False)
+    return dict(known.values_list("pk", "package__allowed_hosts")) if ids else {}

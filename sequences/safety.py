@@ -26,7 +26,7 @@ class Safety:
 def safety_of(definition: JsonObject | None, own_scopes: Collection[str] = ()) -> Safety:
     """Return what is known of a definition, saved or not; a step without a tool adds nothing.
 
-    One query for each sequence in it, and one for each package whose hosts count.
+    One query for each sequence in it, and one for the hosts that packages may reach.
     """
     called = called_within(definition)
     scopes: dict[str, list[str]] = {scope: [] for scope in own_scopes}
