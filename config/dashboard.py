@@ -14,7 +14,7 @@ from registry.models import ImportJob
 from registry.models.tool import ToolKind
 from registry.selectors import tools_unwell, tools_usable_by
 from sequences.models import Run
-from sequences.selectors import runs_of
+from sequences.run_filters import RunFilters, runs_listed, runs_paused
 
 SHOWN = 5
 
@@ -40,6 +40,7 @@ class Dashboard:
 
     tiles: list[Tile]
     conversations: list[Conversation]
+    paused: list[Run]
     runs: list[Run]
     failed_jobs: list[ImportJob]
 
@@ -69,6 +70,7 @@ def dashboard_of(user: User) -> Dashboard:
             for label, icon, value, href in counts
         ],
         conversations=list(conversations_begun_by(user)[:SHOWN]),
-        runs=list(runs_of(user)[:SHOWN]),
+        paused=list(runs_paused(user)[:SHOWN]),
+        runs=list(runs_listed(user, RunFilters())[:SHOWN]),
         failed_jobs=list(failed_imports(user)[:SHOWN]),
     )

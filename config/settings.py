@@ -107,7 +107,10 @@ TEMPLATES = [
 DATABASES = {
     "default": {
         **dj_database_url.parse(os.environ.get("DATABASE_URL") or _addresses.database_url),
-        "OPTIONS": {"pool": {"min_size": 0, "max_size": 24, "timeout": 20, "max_idle": 60}},
+        "OPTIONS": {
+            "pool": {"min_size": 0, "max_size": 24, "timeout": 20, "max_idle": 60},
+            "prepare_threshold": 1,  # the second time; only what `config.lib.prepared` asks
+        },
     }
 }
 REDIS_URL = os.environ.get("REDIS_URL") or _addresses.redis_url

@@ -148,6 +148,7 @@ class CallContext:
     yes to this call, or to the sequence around it, so that nobody is asked again; the calls of a
     program are approved one by one. `denied` is for searches, which leave out what is denied.
     `record` writes the row of the call; a run writes it together with the row of its step.
+    `run_lease` names the claim by which a worker has the run around the call.
     `call_id` is the model's own name of the call, in the turn `turn_id`. With a `replay`, a program
     may wait for a person, and is run again from what was kept of it.
     """
@@ -173,6 +174,7 @@ class CallContext:
     turn_id: UUID | None = None
     run_id: UUID | None = None
     run_step_id: UUID | None = None
+    run_lease: UUID | None = None
     parent_id: UUID | None = None
     invocation_id: UUID | None = None
     allowed_hosts: tuple[str, ...] = ()

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db import connection
 
+from config.lib.prepared import first_row
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
@@ -92,9 +92,7 @@ class Standing(NamedTuple):
 
 def standing_of(tool_id: UUID) -> Standing | None:
     """Return how a tool stands now, or None when it is gone."""
-    with connection.cursor() as cursor:
-        cursor.execute(_standing_sql(), [tool_id])
-        row = cursor.fetchone()
+    row = first_row(_standing_sql(), [tool_id])
     return Standing(*row) if row else None
 
 

@@ -11,10 +11,10 @@ from config.lib.types import JsonValue
 from registry.execution import LARGEST_OUTPUT
 from registry.loading import load_spec
 from registry.schemas import value_problems
-from sequences.models import Run, RunStep
+from sequences.models import RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.states import run_wake
+from sequences.states import run_lock, run_wake
 
 Action = Literal["retry", "done", "skip"]
 
@@ -26,7 +26,7 @@ def step_resolve(step: RunStep, *, user: User, action: Action, output: JsonValue
     Once no step of its run is in doubt any more the run goes on. Raises Conflict when the step is
     not in doubt (any more), InvalidInput when `output` is not what the tool's schema allows.
     """
-    Run.objects.select_for_update().get(pk=step.run_id)
+    run_lock(step.run)
     row = RunStep.objects.select_related("tool", "run").get(pk=step.pk)
     if row.status != StepStatus.IN_DOUBT or row.run.status != RunStatus.ATTENTION:
         raise Conflict("This step is not in doubt.", "Load the page again to see how it stands.")

@@ -9,10 +9,18 @@ from django.utils.module_loading import import_string
 from agents.access import denied_by, granted_to
 from agents.approvals import policy_of
 from agents.credentials import env_of, revealed
+from config.lib.errors import DomainError
 from registry.approval import everything_allowed
 from registry.context import CallContext, as_granted, nothing_denied
 from registry.models.invocation import Caller
 from sequences.models import Run
+
+
+class OwnerInactive(DomainError):
+    """The account that this runs for is closed."""
+
+    code = "owner_inactive"
+    default_hint = "Its runs would have nobody's rights. Make another under your own account."
 
 
 def context_of(run: Run) -> CallContext:
@@ -20,8 +28,10 @@ def context_of(run: Run) -> CallContext:
 
     A worker has nothing else to go by, and a sequence inside a sequence gets no more than this:
     credentials are read anew for every step. Of a run that a conversation started, the row has a
-    reference only, by which the conversation's values are found.
+    reference only, by which the conversation's values are found. Raises OwnerInactive.
     """
+    if not run.user.is_active:
+        raise OwnerInactive
     context = CallContext(
         user=run.user,
         caller=Caller(run.caller),

@@ -1,7 +1,10 @@
 """Run a sequence as a tool: in the worker, or inside the run of another sequence."""
 
-from django.db import InterfaceError, OperationalError
+from functools import partial
 
+from django.db import transaction
+
+from config.lib.patience import AWAY, patiently
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import CallCancelled, RateLimited, ToolError, ToolFailed, ToolStopped
@@ -62,18 +65,14 @@ def _followed(run: Run, spec: ToolSpec, context: CallContext) -> Output:
 
 def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> Run:
     """Play the run of a step or of a program in this thread, or go on with it."""
-    run = _begun_before(spec, context) or new_run(spec, arguments, context)
-    if run.is_finished or run.is_paused:
-        return run
-    taken = run_take(run)
-    if taken is None:
-        run.refresh_from_db()
-        return run
     try:
+        run, taken = patiently(partial(_begun_or_new, spec, arguments, context))
+        if taken is None:
+            return run
         play(taken, cancel=context.cancel, depth=context.depth)
         taken.refresh_from_db(fields=["status", "output", "error"])
-    except (InterfaceError, OperationalError):  # the run around it has lost the database too
-        raise RunWaits(f"{spec.wire_name} was left.", stands=RunStatus.QUEUED) from None
+    except AWAY:  # the run around it has lost the database too
+        raise _left(spec) from None
     if taken.is_paused and context.parent_id is not None:
         run_cancel(taken)  # a program cannot be left in the middle
         raise ToolFailed(
@@ -82,6 +81,33 @@ def _run_inside(spec: ToolSpec, arguments: JsonObject, context: CallContext) -> 
             details=run_details(taken),
         )
     return taken
+
+
+@transaction.atomic
+def _begun_or_new(
+    spec: ToolSpec, arguments: JsonObject, context: CallContext
+) -> tuple[Run, Run | None]:
+    """Return the run of a step, and the same again where it was taken to be played.
+
+    A worker that was given up for lost in the meantime must neither begin it nor take it from the
+    worker that has the run around it now: it raises RunWaits.
+    """
+    if context.run_lease is not None and context.run_id is not None:
+        around = Run.objects.select_for_update(no_key=True)  # nobody takes it until this is over
+        if around.filter(pk=context.run_id, lease=context.run_lease).first() is None:
+            raise _left(spec)
+    run = _begun_before(spec, context) or new_run(spec, arguments, context)
+    if run.is_finished or run.is_paused:
+        return run, None
+    taken = run_take(run)
+    if taken is None:
+        run.refresh_from_db()
+    return run, taken
+
+
+def _left(spec: ToolSpec) -> RunWaits:
+    """Return what a step raises whose run goes on in another worker."""
+    return RunWaits(f"{spec.wire_name} was left.", stands=RunStatus.QUEUED)
 
 
 def _begun_before(spec: ToolSpec, context: CallContext) -> Run | None:

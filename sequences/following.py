@@ -52,8 +52,8 @@ def state_of(run_id: UUID) -> State | None:
     )
     if run is None:
         return None
-    within = RunStep.objects.filter(Q(run=run_id) | Q(run__parent_step__run=run_id))
-    told = within.aggregate(
+    inner = Run.objects.filter(parent_step__run=run_id).values_list("pk", flat=True)
+    told = RunStep.objects.filter(run__in=[run_id, *inner]).aggregate(
         Count("pk"),
         Sum("attempts"),
         Max("started_at"),

@@ -14,12 +14,14 @@ from registry.review.drafts import draft_of
 from registry.roles import teams_of
 from registry.scopes import scopes_in
 from sequences import services
-from sequences.definition import DefinitionInvalid, Problem
+from sequences.definition import DefinitionInvalid, Problem, parse
 from sequences.drafts import draft_published, locked
 from sequences.forms.definitions import definition_from_draft, row_problems, schema_from_draft
 from sequences.forms.drafts import Draft
 from sequences.forms.step_tools import StepTool, tools_of
+from sequences.notices import notices
 from sequences.opened import Opened
+from sequences.selectors import tool_shapes
 from sequences.services import SequenceFields
 
 
@@ -67,6 +69,19 @@ def draft_problems(opened: Opened, user: User, chosen: Mapping[str, StepTool]) -
     tool = opened.tool or services.new_sequence(user)
     others = services.sequence_problems(tool, author=user, **fields)
     return [*told, *(each for each in others if (each.step, each.field) not in places)]
+
+
+def draft_notices(draft: Draft, user: User, chosen: Mapping[str, StepTool]) -> list[Problem]:
+    """Return what is worth a look and may be meant so; nothing while the draft cannot be read."""
+    try:
+        schema = schema_from_draft(draft)
+        definition = parse(definition_from_draft(draft, chosen))
+    except DefinitionInvalid:
+        return []
+    if not isinstance(schema, dict):
+        return []
+    shapes = tool_shapes(user, definition)
+    return list(notices(definition, tools=shapes, input_schema=schema))
 
 
 def sequence_fields(user: User, draft: Draft, chosen: Mapping[str, StepTool]) -> SequenceFields:

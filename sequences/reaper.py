@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
@@ -41,7 +42,13 @@ WORKER_LOST: JsonObject = {
 def requeue_lost(now: datetime) -> int:
     """Put runs back in the queue whose worker gave no sign of life; return how many."""
     lost = Run.objects.filter(status=RunStatus.RUNNING, lease_until__lt=now, parent_step=None)
-    return sum(_requeue(run_id, now) for run_id in lost.values_list("pk", flat=True))
+    count = 0
+    for run_id in list(lost.values_list("pk", flat=True)):
+        try:
+            count += _requeue(run_id, now)
+        except Exception:  # the boundary: the others are lost, too; this one is tried again
+            logger.exception("Run %s could not be put back in the queue", run_id)
+    return count
 
 
 @transaction.atomic
@@ -97,7 +104,7 @@ def resend_unsent(now: datetime) -> int:
         .select_related("tool_version")
         .order_by("created_at", "pk")
     )
-    due = list(_with_a_place(waiting[:MOST_SENT]))
+    due = list(islice(_with_a_place(waiting.iterator(MOST_SENT)), MOST_SENT))
     lost = len(due) - _messages() if due else 0
     return sum(enqueue(run.pk) for run in due[: max(0, lost)])
 

@@ -11,6 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, models
 
+from config.lib.prepared import first_row
+
 Part = tuple[str, str, list[Any]]
 """A name, SQL and its values."""
 
@@ -36,10 +38,8 @@ class Statement:
 
     def run(self, answer: str) -> Any:
         """Carry it out, and return the one value that the query `answer` gives."""
-        with connection.cursor() as cursor:
-            cursor.execute(f"WITH {', '.join(self._parts)} {answer}", self._values)
-            (value,) = cursor.fetchone()
-        return value
+        row = first_row(f"WITH {', '.join(self._parts)} {answer}", self._values)
+        return row[0] if row else None
 
 
 def inserted(row: models.Model, source: str) -> Part:

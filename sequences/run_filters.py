@@ -12,6 +12,7 @@ from redis import RedisError
 
 from config.lib.paging import MOST_COUNTED
 from config.lib.text_filters import TextFilters
+from registry.models import Tool
 from sequences.models import Run
 from sequences.models.run import PAUSED, STARTED_BY, RunStatus
 from sequences.selectors import runs_of
@@ -33,8 +34,7 @@ class RunFilters(TextFilters):
     """What was asked for; an empty text does not narrow.
 
     `tool` is a wire name or an id, `started` one of `STARTED`, `since` and `until` are days
-    (YYYY-MM-DD, UTC, both included), `q` is how the id of a run begins. `status` may be `open`
-    for those that are not over.
+    (YYYY-MM-DD, UTC, both included), `q` is how the id of a run begins.
     """
 
     status: str = ""
@@ -65,7 +65,8 @@ def runs_listed(user: User, filters: RunFilters) -> QuerySet[Run]:
         where &= Q(status=filters.status)
     if filters.tool:
         tool = _uuid(filters.tool)
-        where &= Q(tool=tool) if tool else Q(tool__wire_name=filters.tool)
+        named = Tool.objects.filter(wire_name=filters.tool).values_list("pk", flat=True)
+        where &= Q(tool__in=[tool] if tool else list(named))
     where &= _days(filters)
     if filters.q:
         where &= _begins(filters.q)
@@ -123,8 +124,7 @@ def _uuid(text: str) -> UUID | None:
 
 def waiting_of(user: User) -> Waiting:
     """Count a person's runs that wait for somebody, and keep the number for the navigation."""
-    paused = Run.objects.filter(user=user, status__in=PAUSED, parent_step=None)
-    statuses = list(paused.values_list("status", flat=True)[: MOST_COUNTED + 1])
+    statuses = list(runs_paused(user).values_list("status", flat=True)[: MOST_COUNTED + 1])
     found = Waiting(
         waiting=statuses.count(RunStatus.WAITING), attention=statuses.count(RunStatus.ATTENTION)
     )
@@ -133,6 +133,12 @@ def waiting_of(user: User) -> Waiting:
     except (RedisError, OSError):
         return found
     return found
+
+
+def runs_paused(user: User) -> QuerySet[Run]:
+    """Return a person's runs that wait for somebody, the longest waiting first."""
+    paused = Run.objects.filter(user=user, status__in=PAUSED, parent_step=None)
+    return paused.select_related("tool", "draft").order_by("created_at", "pk")
 
 
 def waiting_told(user: User) -> int | None:

@@ -4,10 +4,11 @@ from collections.abc import Iterable
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, Subquery
 
 from config.lib.errors import DomainError, NotFound
+from config.lib.paging import MOST_COUNTED
 from config.lib.types import JsonSchema
 from registry.errors import ToolUnavailable
 from registry.loading import load_spec
@@ -26,13 +27,14 @@ from sequences.shapes import ToolShape
 def sequences_visible_to(user: User) -> QuerySet[Tool]:
     """Return a person's own sequences, those of their teams and the approved public ones.
 
-    Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs, and
-    `draft_waits`: whether a change of theirs waits for review while others keep what they have.
-    `has_unpublished` tells of changes in the builder that were not published yet.
+    Each has `run_count`, `last_run_at` and `last_run_status` of this person's own runs; they are
+    counted no further than one more than `MOST_COUNTED`. `draft_waits` tells whether a change of
+    theirs waits for review while others keep what they have, `has_unpublished` of changes in the
+    builder that were not published yet.
     """
     own = Run.objects.filter(tool=OuterRef("pk"), user=user, parent_step=None)
     last = own.order_by("-created_at", "pk")
-    counted = own.order_by().values("tool").annotate(count=Count("pk")).values("count")
+    counted = ArraySubquery(own.values("pk")[: MOST_COUNTED + 1])
     drafts = Proposal.objects.filter(
         tool=OuterRef("pk"), tool__owner=user, state=ProposalState.OPEN
     )
@@ -43,7 +45,7 @@ def sequences_visible_to(user: User) -> QuerySet[Tool]:
         tools_visible_to(user)
         .filter(kind=ToolKind.SEQUENCE)
         .annotate(
-            run_count=Coalesce(Subquery(counted), 0),
+            run_count=Func(counted, function="cardinality", output_field=IntegerField()),
             last_run_at=Subquery(last.values("created_at")[:1]),
             last_run_status=Subquery(last.values("status")[:1]),
             draft_waits=Exists(drafts),
@@ -70,7 +72,7 @@ def _sequence(tool: Tool) -> Tool:
 
 def runs_of(user: User) -> QuerySet[Run]:
     """Return a person's runs; a run shows inputs and outputs, so nobody else sees it."""
-    return Run.objects.filter(user=user).select_related("tool", "tool_version")
+    return Run.objects.filter(user=user).select_related("tool", "tool_version", "draft")
 
 
 def run_of(user: User, run_id: UUID) -> Run:

@@ -7,13 +7,15 @@ up for lost all find that the row is no longer in the state they expect, and cha
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any
+from typing import Any, cast
 from uuid import UUID, uuid4
 
 from celery import current_task
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import QuerySet
+from django.db.models.expressions import CombinedExpression
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.lib.errors import Conflict
@@ -77,9 +79,20 @@ def run_take(run: Run) -> Run | None:
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
 
 
-def lease_until() -> datetime:
-    """Return until when a worker that gives a sign of life now has its run."""
-    return timezone.now() + timedelta(seconds=settings.RUN_LEASE_SECONDS)
+def lease_until() -> CombinedExpression:
+    """Return until when a worker that gives a sign of life now has its run.
+
+    It is told by the clock of the database: those of two machines may differ by more than a lease.
+    """
+    return Now() + timedelta(seconds=settings.RUN_LEASE_SECONDS)
+
+
+def database_now() -> datetime:
+    """Return what time it is by the clock that leases are told by."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        (now,) = cursor.fetchone()
+    return cast(datetime, now)
 
 
 def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> Run | None:
@@ -88,14 +101,13 @@ def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> R
         "status": RunStatus.RUNNING,
         "started_at": run.started_at or now,
         "lease": uuid4(),
-        "lease_until": lease_until(),
         "hand_over": False,
         "worker": node_name(),
         "claims": run.claims + 1,
         "error": None,
     }
     claimed = Run.objects.filter(pk=run.pk, status__in=statuses, claims=run.claims)
-    if not claimed.update(**values):
+    if not claimed.update(lease_until=lease_until(), **values):
         return None
     tell(run.pk)
     for name, value in values.items():
@@ -208,7 +220,8 @@ def run_cancel(run: Run) -> None:
     """
     with transaction.atomic():
         now = timezone.now()
-        status = Run.objects.select_for_update().values_list("status", flat=True).get(pk=run.pk)
+        run_lock(run)
+        status = Run.objects.values_list("status", flat=True).get(pk=run.pk)
         if status in FINISHED:
             raise Conflict("This run is over already.", "There is nothing left to cancel.")
         if status == RunStatus.RUNNING:

@@ -11,14 +11,14 @@ from functools import partial
 
 from django.db import transaction
 
-from config.lib.patience import patiently
+from config.lib.patience import AWAY, patiently
 from registry.models import Invocation
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.news import tell
 from sequences.row_sql import Statement, inserted, synchronous, updated
-from sequences.states import Ending, LeaseLost, run_finish, run_wake
+from sequences.states import Ending, LeaseLost, run_finish, run_lock, run_wake
 
 __all__ = ["Journal", "LeaseLost", "step_begin", "step_end", "step_failed"]
 
@@ -35,6 +35,9 @@ BEGUN = (
     "lease",
     "started_at",
 )
+MOST_WAITING = 50
+"""Ends that wait at most, such as those of steps that are skipped one after the other."""
+
 ENDED = ("status", "input", "output", "error", "message", "attempts", "duration_ms")
 
 
@@ -87,15 +90,25 @@ class Journal:
     def end(self, row: RunStep, calls: Sequence[Invocation] = ()) -> None:
         """Keep how a step ended until the next begin or `flush`; see `step_end`."""
         self._waiting.append(_Write(row, ENDED, tuple(calls)))
+        if len(self._waiting) >= MOST_WAITING:
+            self.flush()
 
     def finish(self, ending: Ending) -> None:
         """Write what waits and the end of the run in one commit. Raises LeaseLost."""
         patiently(partial(self._finish, ending))
 
     def _finish(self, ending: Ending) -> None:
-        with transaction.atomic():
-            self.flush()
-            run_finish(self._run, ending)
+        unwritten = [write.row for write in self._waiting if write.row._state.adding]
+        try:
+            with transaction.atomic():
+                if self._waiting:
+                    _write(self._run, self._waiting)
+                run_finish(self._run, ending)
+        except AWAY:  # nothing of it was kept: it is written again
+            for row in unwritten:
+                row._state.adding = True
+            raise
+        self._waiting = []
 
     def flush(self) -> None:
         """Write what waits. Raises LeaseLost."""
@@ -143,6 +156,7 @@ def _deliver_late(run: Run, writes: list[_Write]) -> None:
 
     A step that was put in doubt in the meantime is so no longer, and its run goes on.
     """
+    run_lock(run)  # of two that come at the same time, the second sees what the first has settled
     open_ = (StepStatus.RUNNING, StepStatus.IN_DOUBT)
     settled = False
     for write in writes:
@@ -151,7 +165,7 @@ def _deliver_late(run: Run, writes: list[_Write]) -> None:
             mine = RunStep.objects.filter(pk=row.pk, lease=row.lease, status__in=open_)
             settled |= bool(mine.update(**{name: getattr(row, name) for name in ENDED}))
         Invocation.objects.bulk_create(write.calls, ignore_conflicts=True)
-    if settled and not run.steps.filter(status=StepStatus.IN_DOUBT).exists():
-        attention = Run.objects.select_for_update().filter(pk=run.pk)
-        if attention.filter(status=RunStatus.ATTENTION).exists():
-            run_wake(run)
+    doubtful = run.steps.filter(status=StepStatus.IN_DOUBT)
+    needs_attention = Run.objects.filter(pk=run.pk, status=RunStatus.ATTENTION)
+    if settled and needs_attention.exists() and not doubtful.exists():
+        run_wake(run)

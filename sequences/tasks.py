@@ -12,8 +12,7 @@ from django.utils import timezone
 from sequences.reaper import requeue_lost, resend_unsent
 from sequences.requests import requests_expire
 from sequences.running import execute
-from sequences.states import runs_hand_over
-from sequences.testing import outputs_keep
+from sequences.states import database_now, runs_hand_over
 from sequences.triggers.deliveries import deliveries_clear
 from sequences.triggers.due import schedules_start
 
@@ -24,14 +23,12 @@ logger = logging.getLogger(__name__)
 def execute_run(run_id: str) -> None:
     """Run a queued run; a message that comes twice does nothing the second time."""
     execute(UUID(run_id))
-    outputs_keep(UUID(run_id))
 
 
 @shared_task
 def recover_runs() -> tuple[int, int]:
     """Put runs back in the queue whose worker or whose message is gone; return how many of each."""
-    now = timezone.now()
-    return requeue_lost(now), resend_unsent(now)
+    return requeue_lost(database_now()), resend_unsent(timezone.now())
 
 
 @shared_task

@@ -5,6 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.db.models import Count, Max
+
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import DraftOutput, Run, RunStep, SequenceDraft
 from sequences.models.run_step import OPEN
@@ -23,6 +25,14 @@ STATES = {
     "edited": "Edited by hand",
     "failed": "Failed",
     "running": "Being tested",
+}
+
+BADGES = {
+    "fresh": "is-ok",
+    "stale": "is-warn",
+    "edited": "is-info",
+    "failed": "is-failed",
+    "running": "is-running",
 }
 
 
@@ -48,8 +58,7 @@ class TestedStep:
 
     key: str
     number: int
-    title: str
-    tool: str
+    name: str
     state: str
     row: RunStep | None
     kept: DraftOutput | None
@@ -61,6 +70,17 @@ class TestedStep:
     def words(self) -> str:
         """Return the state as people read it."""
         return STATES[self.state]
+
+    @property
+    def message(self) -> str:
+        """Return what its test said of it, beyond what the state says already."""
+        said = self.row.message if self.row else ""
+        return "" if said == f"Step {self.number} succeeded." else said
+
+    @property
+    def badge(self) -> str:
+        """Return the class that colours the state."""
+        return BADGES.get(self.state, "")
 
     @property
     def text(self) -> str:
@@ -81,7 +101,7 @@ def board_of(
 ) -> list[TestedStep]:
     """Return the steps of a draft with what is known of each.
 
-    `definition` may be unfinished, `names` are the wire names of its tools by id, and `test` is
+    `definition` may be unfinished, `names` are the titles of its tools by id, and `test` is
     the newest test, by whose rows the steps are told that are being tested.
     """
     kept = {row.step_key: row for row in draft.outputs.all()}
@@ -100,13 +120,11 @@ def board_of(
         known, row = kept.get(key), rows.get(key)
         looped = bool(step.get("forEach"))
         listed, more = _items(key, known, items.get(key, ()), kept) if looped else ((), 0)
-        tool = str(step.get("toolToRunId") or "")
         steps.append(
             TestedStep(
                 key=key,
                 number=number,
-                title=str(step.get("title") or ""),
-                tool="" if step.get("approval") else names.get(tool, ""),
+                name=_name(step, names),
                 state=_state(known, digests.get(key, ""), row),
                 row=row,
                 kept=known,
@@ -116,6 +134,20 @@ def board_of(
             )
         )
     return steps
+
+
+def _name(step: JsonObject, names: Mapping[str, str]) -> str:
+    if title := str(step.get("title") or ""):
+        return title
+    if approval := step.get("approval"):
+        return str(approval.get("title") or "Ask a person")
+    return names.get(str(step.get("toolToRunId") or ""), "No tool yet")
+
+
+def outputs_mark(draft: SequenceDraft) -> str:
+    """Return a text that changes whenever what is known of the steps' outputs does."""
+    newest = draft.outputs.aggregate(newest=Max("updated_at"), count=Count("pk"))
+    return f"{newest['count']}-{newest['newest'].isoformat() if newest['newest'] else ''}"
 
 
 def _state(known: DraftOutput | None, digest: str, row: RunStep | None) -> str:

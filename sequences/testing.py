@@ -7,7 +7,6 @@ and what a step gave may be edited to see what the steps behind it make of it.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from uuid import UUID
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -28,8 +27,6 @@ from sequences.selectors import tool_shapes
 from sequences.sending import enqueue_on_commit
 from sequences.testing_plan import item_key, names_read, step_digests, up_to
 from sequences.validation import validate
-
-KEPT = (StepStatus.SUCCEEDED, StepStatus.FELL_BACK, StepStatus.FAILED)
 
 
 class NotTestedYet(InvalidInput):
@@ -98,31 +95,6 @@ def item_start(trial: Trial, index: int, *, user: User) -> Run:
     looped["forEach"]["items"] = {"source": "static", "value": [items[index]]}
     looped["key"] = item_key(trial.last, index)
     return _queued(trial.draft, data, given, reused, user)
-
-
-def outputs_keep(run_id: UUID) -> None:
-    """Keep what the steps of a test gave, for the builder and for later tests.
-
-    Of any other run, nothing is kept.
-    """
-    run = Run.objects.filter(pk=run_id, draft__isnull=False).first()
-    if run is None:
-        return
-    digests = step_digests(run.plan)
-    rows = run.steps.filter(iteration=None, status__in=KEPT).exclude(key="")
-    for row in rows:
-        DraftOutput.objects.update_or_create(
-            draft_id=run.draft_id,
-            step_key=row.key,
-            defaults={
-                "digest": digests.get(row.key, ""),
-                "input": row.input,
-                "output": row.output,
-                "error": row.error if row.status == StepStatus.FAILED else None,
-                "is_edited": False,
-                "run": run,
-            },
-        )
 
 
 def output_edit(

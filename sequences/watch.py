@@ -1,15 +1,19 @@
 """Watch over a run: renew its lease, hear of its cancel, stop steps whose time is up."""
 
+import logging
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from django.conf import settings
-from django.db import DatabaseError, connection
+from django.db import connection
 
+from config.lib.patience import AWAY
 from sequences.models import Run
 from sequences.states import lease_until
+
+logger = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25
 BEATS = 5
@@ -28,6 +32,7 @@ class Watch:
         self._outer = outer
         self._over = threading.Event()
         self._cancelled = threading.Event()
+        self._orphaned = threading.Event()
         self._lost = threading.Event()
         self._hand_over = threading.Event()
         self._hurry = threading.Event()
@@ -37,6 +42,10 @@ class Watch:
     def is_cancelled(self) -> bool:
         """Tell whether the run is to end, because of its page or of whoever called it."""
         return self._cancelled.is_set() or self._outer.is_set()
+
+    def is_orphaned(self) -> bool:
+        """Tell whether the account was closed that the run is for; it then is cancelled, too."""
+        return self._orphaned.is_set()
 
     def is_lost(self) -> bool:
         """Tell whether somebody took the run from this worker; nothing more can be written."""
@@ -83,14 +92,16 @@ class Watch:
 
     def _ask(self) -> None:
         asked = Run.objects.filter(pk=self._run_id, lease=self._lease).values_list(
-            "cancel_requested_at", "hand_over"
+            "cancel_requested_at", "hand_over", "user__is_active"
         )
         answer = asked.first()
         if answer is None:
             self._lost.set()
             return
-        cancelled_at, hand_over = answer
-        if cancelled_at:
+        cancelled_at, hand_over, is_active = answer
+        if not is_active:
+            self._orphaned.set()
+        if cancelled_at or not is_active:
             self._cancelled.set()
         if hand_over:
             self._hand_over.set()
@@ -108,8 +119,11 @@ class Watch:
                     if time.monotonic() - beaten >= settings.RUN_LEASE_SECONDS / BEATS:
                         self._beat()
                         beaten = time.monotonic()
-                except DatabaseError:
+                except AWAY:
                     connection.close()  # the next look opens a new one
+                except Exception:  # the boundary: nobody else renews the lease or hears a cancel
+                    logger.exception("Run %s could not be looked at", self._run_id)
+                    connection.close()
         finally:
             connection.close()
 

@@ -72,15 +72,19 @@ def libc() -> ctypes.CDLL:
 
 def guard(command: list[str]) -> int:
     """Run the command as a child; pass on what tells it to stop, and return its exit status."""
+    passed = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, passed)  # none ends it without the child
     child = os.fork()
     if child == 0:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         os.execvp(command[0], command)  # noqa: S606
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
         os.kill(child, number)
 
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT):
+    for number in passed:
         signal.signal(number, pass_on)
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status)
 

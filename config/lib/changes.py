@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from django.db.backends.base.base import BaseDatabaseWrapper
+from psycopg import ClientCursor
 from psycopg.pq import TransactionStatus
 from psycopg.sql import Literal
 
@@ -170,8 +171,9 @@ def _told(
 
 
 def _can_carry(sql: Any, cursor: Any) -> bool:
-    # What is no text, streams rows or comes after an error is nothing that the ORM writes by.
-    if not isinstance(sql, str):
+    # What is no text, is prepared, streams rows or comes after an error is nothing that the ORM
+    # writes by.
+    if not isinstance(sql, str) or not isinstance(cursor.cursor, ClientCursor):
         return False
     if not sql.lstrip().lower().startswith(_WRITES) or getattr(cursor, "name", None):
         return False

@@ -27,6 +27,10 @@ def patiently(act: Callable[[], Answer]) -> Answer:
     """
     if connection.in_atomic_block:
         return act()
+    try:
+        return act()
+    except AWAY as problem:
+        _let_go(problem)
     retrying = Retrying(
         stop=stop_after_delay(PATIENCE_SECONDS),
         wait=wait_exponential(multiplier=0.1, max=2),
@@ -38,6 +42,9 @@ def patiently(act: Callable[[], Answer]) -> Answer:
 
 
 def _reconnect(state: RetryCallState) -> None:
-    problem = state.outcome.exception() if state.outcome else None
+    _let_go(state.outcome.exception() if state.outcome else None)
+
+
+def _let_go(problem: BaseException | None) -> None:
     logger.warning("The database does not answer, trying again: %s", problem)
     connection.close()

@@ -13,6 +13,7 @@ from typing import Any
 from django.db import connection, transaction
 from django.utils import timezone
 
+from config.lib.sealing import seal
 from config.management.bulk import much_memory, without_indexes
 from registry.usage import sums
 
@@ -30,6 +31,9 @@ DAYS = 181
 
 CASES, MEASUREMENTS = 500, 800
 """Labelled queries of agent 2, and how often it and the site were measured: two years of nights."""
+
+DRAFTS = 200
+"""Drafts of one person that were never published: as many as there may be."""
 
 FEEDS, LOOKS = 10, 1_000
 """How many registries are looked through, and how often they were in all."""
@@ -121,6 +125,7 @@ def _values(sizes: Sizes) -> dict[str, Any]:
         "looks": LOOKS,
         "sequences": SEQUENCES,
         "requests": SEQUENCES + REQUESTS,
+        "sealed": seal("whsec_"),
         "faults": list(sums.fault_codes()),
     }
 
@@ -128,6 +133,7 @@ def _values(sizes: Sizes) -> dict[str, Any]:
 def steps(sizes: Sizes) -> list[Step]:
     """Return what is inserted, in order."""
     experiments = AGENTS + AGENTS // 10
+    drafts = DRAFTS + 1 + sizes.tools // 100
     rows = {
         "people": PEOPLE,
         "packages": sizes.packages,
@@ -146,7 +152,17 @@ def steps(sizes: Sizes) -> list[Step]:
         "turns": sizes.turns,
         "heads of conversations": 1,
         "model sums": 1,
+        "drafts": drafts,
+        "states of drafts": drafts,
+        "outputs of drafts": drafts,
+        "inputs of drafts": drafts,
+        "timetables": sizes.tools // 20,
+        "webhooks": sizes.tools // 20,
+        "deliveries": sizes.runs,
         "runs": sizes.runs,
+        "steps of runs": sizes.runs,
+        "questions of runs": sizes.runs,
+        "files of runs": sizes.runs,
         "scores due": sizes.tools // 20,
         "health": sizes.tools,
         "schedules": sizes.packages,

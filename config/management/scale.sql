@@ -224,16 +224,150 @@ FROM chat_turn t JOIN chat_conversation c ON c.id = t.conversation_id
 WHERE %(first)s = 1
 GROUP BY GROUPING SETS ((1, 2, 3), (1, 3))
 
--- step: runs
-INSERT INTO sequences_run (id, tool_id, tool_version_id, status, input, output, caller, user_id,
-    created_at, started_at, finished_at)
-SELECT md5('run' || i)::uuid, md5('tool' || s.n)::uuid, md5('version' || s.n)::uuid,
-    CASE WHEN i %% 19 = 0 THEN 'failed' ELSE 'succeeded' END, '{"text":"a"}', '[]', 'browser',
-    p.id, now() - i * interval '4 minutes', now() - i * interval '4 minutes',
-    now() - i * interval '4 minutes' + interval '2 seconds'
+-- step: drafts
+-- The first 200 are of person 3 and were never published, the next is of their tool 2.
+INSERT INTO sequences_sequencedraft (id, owner_id, tool_id, base_version, document, revision,
+    position, published_position, created_at, updated_at, updated_by_id)
+SELECT md5('draft' || i)::uuid, CASE WHEN i <= 200 THEN p.id ELSE t.owner_id END, t.id,
+    coalesce(t.version, 0), jsonb_build_object('name', 'Draft ' || i, 'visibility', 'private',
+    'schema', '{"type": "object", "properties": {"text": {"type": "string"}}}',
+    'steps', (SELECT jsonb_agg(jsonb_build_object('key', 'step_' || n, 'kind', 'tool',
+        'tool', md5('tool' || (1 + (i * 7 + n * 10) %% %(tools)s))::uuid,
+        'store_as', 'answer' || n, 'rows', jsonb_build_array(jsonb_build_object('name', 'text',
+        'source', 'initialInput', 'value', 'text')))) FROM generate_series(1, 12) AS n)),
+    200, 200, CASE WHEN i <= 200 THEN 0 ELSE 190 END, now() - i * interval '1 hour',
+    now() - i * interval '7 minutes', NULL
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
-CROSS JOIN LATERAL (SELECT 100 * (1 + (i * 13) %% (%(tools)s / 100)) AS n) s
-JOIN auth_user p ON p.username = 'scale-' || (1 + i %% %(people)s)
+JOIN auth_user p ON p.username = 'scale-3'
+LEFT JOIN registry_tool t
+    ON i > 200 AND t.id = md5('tool' || CASE WHEN i = 201 THEN 2 ELSE 100 * (i - 201) END)::uuid
+WHERE i <= 200 OR t.id IS NOT NULL
+
+-- step: states of drafts
+INSERT INTO sequences_draftrevision (draft_id, number, document, label, author_id, created_at)
+SELECT d.id, number, d.document, 'Changed the name', NULL, d.created_at + number * interval '1 second'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_sequencedraft d ON d.id = md5('draft' || i)::uuid
+CROSS JOIN LATERAL generate_series(CASE WHEN i IN (1, 201) THEN 1 ELSE 181 END, 200) AS number
+
+-- step: outputs of drafts
+INSERT INTO sequences_draftoutput (draft_id, step_key, digest, input, output, error, is_edited,
+    run_id, updated_at)
+SELECT d.id, 'step_' || n, md5('digest' || i), '{"text":"a"}', '["a"]', NULL, false, NULL, now()
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_sequencedraft d ON d.id = md5('draft' || i)::uuid
+CROSS JOIN LATERAL generate_series(1, 12) AS n
+
+-- step: inputs of drafts
+INSERT INTO sequences_sampleinput (draft_id, name, input, created_at)
+SELECT d.id, 'Input ' || n, '{"text":"a"}', now()
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_sequencedraft d ON d.id = md5('draft' || i)::uuid
+CROSS JOIN LATERAL generate_series(1, 5) AS n
+
+-- step: timetables
+-- As many for tool 2 as person 3 may have, the others for the sequences of all.
+INSERT INTO sequences_schedule (id, tool_id, owner_id, name, cron, timezone, input, enabled,
+    next_at, last_at, created_at)
+SELECT md5('timetable' || i)::uuid,
+    md5('tool' || CASE WHEN i <= 50 THEN 2 ELSE 100 * (1 + i %% (%(tools)s / 100)) END)::uuid, p.id,
+    'Timetable ' || i, '*/5 * * * *', 'Europe/Vienna', '{"text":"a"}', i %% 50 > 0,
+    CASE WHEN i %% 50 > 0 THEN now() + (i - 100) * interval '2 seconds' END,
+    now() - interval '5 minutes', now() - i * interval '1 hour'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || CASE WHEN i <= 50 THEN 3 ELSE 1 + i %% %(people)s END
+
+-- step: webhooks
+INSERT INTO sequences_webhook (id, tool_id, owner_id, name, signing, secret, secret_set_at,
+    enabled, last_at, created_at)
+SELECT md5('webhook' || i)::uuid,
+    md5('tool' || CASE WHEN i <= 50 THEN 2 ELSE 100 * (1 + i %% (%(tools)s / 100)) END)::uuid, p.id,
+    'Webhook ' || i, 'standard', %(sealed)s, now(), true, now(), now() - i * interval '1 hour'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || CASE WHEN i <= 50 THEN 3 ELSE 1 + i %% %(people)s END
+
+-- step: deliveries
+INSERT INTO sequences_webhookdelivery (webhook_id, delivery_id, run_id, received_at)
+SELECT md5('webhook' || (1 + i %% 200))::uuid, 'msg_' || i, md5('run' || i)::uuid,
+    now() - i * interval '31 days' / %(runs)s
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
+-- step: runs
+-- Every fourth is of person 3, and half of those of their tool 2; some are tests of a draft, and
+-- some are inside of the run four before.
+INSERT INTO sequences_run (id, tool_id, tool_version_id, draft_id, definition, status, input,
+    output, error, caller, user_id, call_id, schedule_id, webhook_id, parent_step_id, created_at,
+    started_at, finished_at, worker, hand_over, claims)
+SELECT md5('run' || i)::uuid,
+    CASE WHEN NOT what.test THEN md5('tool' || s.n)::uuid END,
+    CASE WHEN NOT what.test THEN md5('version' || s.n)::uuid END,
+    CASE WHEN what.test THEN md5('draft1')::uuid END,
+    CASE WHEN what.test THEN jsonb_build_object('format', 1, 'steps', jsonb_build_array(
+        jsonb_build_object('stepNumber', 1, 'toolToRunId', md5('tool23')::uuid, 'inputMapping',
+        '{"text":{"source":"initialInput","key":"text"}}'::jsonb))) END,
+    state.told, '{"text":"a"}', '[]',
+    CASE WHEN state.told = 'failed' THEN '{"code":"tool_failed","message":"It failed."}'::jsonb END,
+    began.told, p.id, '', CASE WHEN began.told = 'schedule' THEN md5('timetable1')::uuid END,
+    CASE WHEN began.told = 'webhook' THEN md5('webhook1')::uuid END,
+    CASE WHEN what.nested THEN md5('step' || i - 4 || '-1')::uuid END,
+    now() - i * interval '4 minutes', now() - i * interval '4 minutes',
+    CASE WHEN state.told NOT IN ('waiting', 'attention')
+        THEN now() - i * interval '4 minutes' + interval '2 seconds' END,
+    'worker@scale', false, 1
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+CROSS JOIN LATERAL (SELECT i %% 50 = 6 AS test, i %% 20 = 14 AS nested) AS what
+CROSS JOIN LATERAL (SELECT CASE WHEN i %% 8 = 2 THEN 2
+    ELSE 100 * (1 + (i * 13) %% (%(tools)s / 100)) END AS n) s
+CROSS JOIN LATERAL (SELECT CASE WHEN i %% 1000 IN (10, 11) THEN 'waiting'
+    WHEN i %% 1000 IN (30, 31) THEN 'attention' WHEN i %% 19 = 0 THEN 'failed'
+    WHEN i %% 101 = 0 THEN 'cancelled' ELSE 'succeeded' END AS told) state
+CROSS JOIN LATERAL (SELECT CASE WHEN what.nested THEN 'sequence' WHEN what.test THEN 'browser'
+    ELSE (ARRAY['schedule', 'browser', 'schedule', 'rest', 'schedule', 'chat', 'schedule',
+    'webhook'])[1 + i / 8 %% 8] END AS told) began
+JOIN auth_user p
+    ON p.username = 'scale-' || CASE WHEN i %% 4 = 2 THEN 3 ELSE 1 + i %% %(people)s END
+
+-- step: steps of runs
+-- Two of each run; the second of every 4000th is repeated for a thousand items.
+INSERT INTO sequences_runstep (id, run_id, number, iteration, key, title, tool_id, tool_name,
+    tool_version, status, input, output, error, message, attempts, lease, started_at, duration_ms)
+SELECT md5('step' || i || '-' || part.number || coalesce('-' || part.iteration, ''))::uuid, r.id,
+    part.number, part.iteration, 'step_' || part.number, 'Step ' || part.number,
+    md5('tool' || t.n)::uuid, 'scale_tool_' || t.n, 1,
+    CASE WHEN part.number = 1 THEN 'succeeded' WHEN r.status = 'attention' THEN 'in_doubt'
+        WHEN r.status IN ('waiting', 'failed') THEN r.status ELSE 'succeeded' END,
+    '{"text":"a"}', '["a"]', CASE WHEN part.number = 2 AND r.status = 'failed'
+        THEN '{"code":"tool_failed","message":"It failed."}'::jsonb END,
+    'Done.', 1, NULL, r.created_at + part.number * interval '1 second', 900
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_run r ON r.id = md5('run' || i)::uuid
+CROSS JOIN LATERAL (SELECT 1 + (i * 7 + 50) %% %(tools)s AS n) t
+CROSS JOIN LATERAL (
+    SELECT n AS number, NULL::int AS iteration FROM generate_series(1, 2) AS n
+    UNION ALL SELECT 2, n FROM generate_series(0, 999) AS n WHERE i %% 4000 = 2
+) part
+
+-- step: questions of runs
+INSERT INTO sequences_runrequest (id, run_id, step_id, title, message, asked_at, expires_at,
+    approved, note, answered_at, answered_by_id)
+SELECT md5('question' || i)::uuid, r.id, step.id, 'Go on?', 'Shall it be sent?', r.created_at,
+    now() + (i - 10000) * interval '2 seconds', CASE WHEN r.status <> 'waiting' THEN true END, '',
+    CASE WHEN r.status <> 'waiting' THEN r.finished_at END,
+    CASE WHEN r.status <> 'waiting' THEN r.user_id END
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_run r ON r.id = md5('run' || i)::uuid AND (r.status = 'waiting'
+    OR r.status = 'succeeded' AND i %% 10 = 2)
+JOIN sequences_runstep step ON step.id = md5('step' || i || '-2')::uuid
+
+-- step: files of runs
+INSERT INTO sequences_runartifact (id, run_id, step_id, name, version, media_type, size, digest,
+    content, created_at)
+SELECT md5('file' || i || '-' || n)::uuid, r.id, step.id, 'table.csv', n, 'text/csv', 3, md5('file'),
+    'a,b', r.created_at
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN sequences_run r ON r.id = md5('run' || i)::uuid AND i %% 40 = 2
+JOIN sequences_runstep step ON step.id = md5('step' || i || '-1')::uuid
+CROSS JOIN LATERAL generate_series(1, 3) AS n
 
 -- step: calls
 INSERT INTO registry_invocation (id, tool_id, tool_version, caller, user_id, agent_id, turn_id,

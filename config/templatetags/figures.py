@@ -5,6 +5,7 @@ from decimal import Decimal
 from django import template
 
 from config.lib import plots
+from config.lib.paging import MOST_COUNTED
 
 register = template.Library()
 
@@ -31,6 +32,12 @@ def short(count: int | None) -> str:
     if count is None:
         return UNKNOWN
     return f"{count:,}" if count < FULL_UP_TO else plots.counted(count)
+
+
+@register.filter
+def capped(count: int) -> str:
+    """Return a count that was taken no further than one more than `MOST_COUNTED`."""
+    return f"{MOST_COUNTED:,}+" if count > MOST_COUNTED else f"{count:,}"
 
 
 @register.filter

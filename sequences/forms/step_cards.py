@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sequences.definition import Problem
 from sequences.forms.calm import is_blank_at
@@ -45,7 +46,7 @@ STEP_FIELDS = {
 """Field of a definition → field of the form; what is more exact comes first."""
 
 OPTIONS = (
-    *("version", "title", "when", "each", "parallel", "max_items", "beside", "success", "failure"),
+    *("version", "when", "each", "parallel", "max_items", "beside", "success", "failure"),
     *("continue", "fallback", "timeout", "attempts", "backoff", "factor", "repeatable"),
 )
 """Fields that are folded away until they say something that has to be mended."""
@@ -95,8 +96,11 @@ class StepCard:
     @property
     def name(self) -> str:
         """Return what the step is called on the page."""
-        if self.step.title.strip():
-            return self.step.title.strip()
+        return self.step.title.strip() or self.unnamed
+
+    @property
+    def unnamed(self) -> str:
+        """Return what the step is called until it is given a name of its own."""
         if self.is_approval:
             return self.step.ask_title.strip() or "Ask a person"
         return (self.tool.title if self.tool else self.step.tool.strip()) or "New step"
@@ -305,7 +309,7 @@ def _in_blocks(steps: list[StepDraft]) -> list[bool]:
     """Tell of each step whether another one runs at the same time."""
     starts = [index for index, step in enumerate(steps) if not step.beside or index == 0]
     within: list[bool] = []
-    for start, end in zip(starts, [*starts[1:], len(steps)], strict=True):
+    for start, end in pairwise([*starts, len(steps)]):
         block = any(step.beside == BESIDE for step in steps[start + 1 : end])
         within += [block] * (end - start)
     return within

@@ -298,7 +298,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='schedule',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.schedule'),
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.schedule', db_index=False),
         ),
         migrations.AddField(
             model_name='sequencedraft',
@@ -348,7 +348,7 @@ class Migration(migrations.Migration):
         migrations.AddField(
             model_name='run',
             name='webhook',
-            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.webhook'),
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='runs', to='sequences.webhook', db_index=False),
         ),
         migrations.AddIndex(
             model_name='run',
@@ -357,6 +357,26 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('turn_id__isnull', False)), fields=['turn_id', 'call_id'], name='run_of_call'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('parent_step', None)), fields=['user', 'status', '-created_at'], name='run_user_status_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('parent_step', None)), fields=['user', 'caller', '-created_at'], name='run_user_caller_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('tool_version', None)), fields=['user', '-created_at'], name='run_tests_of_user'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('schedule__isnull', False)), fields=['schedule', '-created_at'], name='run_schedule_time'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('webhook__isnull', False)), fields=['webhook', '-created_at'], name='run_webhook_time'),
         ),
         migrations.AddConstraint(
             model_name='run',

@@ -107,9 +107,15 @@ class Run(models.Model):
         blank=True,
         on_delete=models.SET_NULL,
         related_name="runs",
+        db_index=False,
     )
     webhook = models.ForeignKey(
-        "sequences.Webhook", null=True, blank=True, on_delete=models.SET_NULL, related_name="runs"
+        "sequences.Webhook",
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="runs",
+        db_index=False,
     )
     given = SealedField(
         null=True,
@@ -182,6 +188,31 @@ class Run(models.Model):
             models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
+            models.Index(
+                fields=["user", "status", "-created_at"],
+                name="run_user_status_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "caller", "-created_at"],
+                name="run_user_caller_time",
+                condition=models.Q(parent_step=None),
+            ),
+            models.Index(
+                fields=["user", "-created_at"],
+                name="run_tests_of_user",
+                condition=models.Q(tool_version=None),
+            ),
+            models.Index(
+                fields=["schedule", "-created_at"],
+                name="run_schedule_time",
+                condition=models.Q(schedule__isnull=False),
+            ),
+            models.Index(
+                fields=["webhook", "-created_at"],
+                name="run_webhook_time",
+                condition=models.Q(webhook__isnull=False),
+            ),
             models.Index(fields=["status", "created_at"], name="run_status_time"),
             models.Index(
                 fields=["tool", "created_at"],
@@ -230,6 +261,14 @@ class Run(models.Model):
     def name(self) -> str:
         """Return what people know it by: the wire name of its sequence, or that it is a test."""
         return self.tool.wire_name if self.tool else "the test of a draft"
+
+    @property
+    def title(self) -> str:
+        """Return what stands above it: the title of its sequence, or of the draft it tests."""
+        if self.tool:
+            return self.tool.title
+        name = str(self.draft.document.get("name") or "").strip() if self.draft else ""
+        return f"Test of “{name}”" if name else "Test of a draft"
 
     @property
     def started_by(self) -> str:

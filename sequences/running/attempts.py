@@ -19,6 +19,7 @@ from sequences.models.run import RunStatus
 from sequences.run_tools import RunTools
 from sequences.running.journey import Journey
 from sequences.running.pauses import RunWaits
+from sequences.states import CANCELLED
 from sequences.step_rows import step_failed
 
 LONGEST_PAUSE = 60
@@ -80,6 +81,10 @@ def call(
         step_failed(journey.run, row, calls)
         calls.clear()
         journey.watch.pause(pause)
+        if journey.watch.is_cancelled():
+            raise CallCancelled(CANCELLED["message"], tool=spec.label)
+        if journey.halted.is_set():
+            raise result.error
         if journey.watch.is_handing_over():
             raise RunWaits(stands=RunStatus.QUEUED)
         row.attempts, row.error = row.attempts + 1, None
@@ -117,18 +122,19 @@ def _attempt(
                 cancel=stop,
                 depth=context.depth + 1,
                 run_step_id=row.pk,
+                run_lease=journey.run.lease,
                 record=calls.append,
                 artifacts=RunArtifacts(journey.run, row, around=context.artifacts),
             ),
         )
-    if isinstance(result, Failed) and isinstance(result.error, CallCancelled):
+    if isinstance(result, Failed) and isinstance(result.error, CallCancelled) and stop.is_set():
         return replace(result, error=_why_stopped(spec, step, journey))
     return result
 
 
 def _why_stopped(spec: ToolSpec, step: Step, journey: Journey) -> ToolError:
     if journey.watch.is_cancelled():
-        return CallCancelled("The run was cancelled.", tool=spec.label)
+        return CallCancelled(CANCELLED["message"], tool=spec.label)
     return ToolTimeout(
         f"{spec.wire_name} did not answer within the step's {step.timeout_seconds} s.",
         "Raise the time limit of this step, or give the tool less to do.",

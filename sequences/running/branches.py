@@ -20,6 +20,7 @@ def play_block(journey: Journey, block: Block, known: Known) -> Stop | None:
     """
     if len(block.branches) == 1:
         return _play_branch(journey, block.branches[0], known)
+    journey.journal.flush()  # the end of the step before must not wait for the whole block
     stops: list[Stop] = []
 
     def play(branch: Branch) -> None:

@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from django.db import transaction
+
 from config.lib.errors import Conflict
 from registry.errors import Fault, ToolError
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-from sequences.states import run_cancel, run_pause, run_requeue, run_wake
+from sequences.states import run_cancel, run_lock, run_pause, run_requeue, run_wake
 
 
 class RunWaits(ToolError):
@@ -28,23 +30,26 @@ class RunWaits(ToolError):
         """How the run stands; `queued` where it only waits for another worker."""
 
 
+@transaction.atomic
 def hand_over(run: Run) -> None:
     """Give a run back to the queue, for another worker to go on with."""
+    run_lock(run)
     run_requeue(run)
     _end_if_cancelled(run)
 
 
+@transaction.atomic
 def pause(run: Run, rows: Iterable[RunStep]) -> None:
     """Let go of a run until the questions of its steps, or of the runs inside of it, are answered.
 
     `rows` are its steps as this worker knows them. One that was answered while the run was still
     at work lets it go on at once.
     """
+    run_lock(run)  # whoever answers or cancels comes before this, or behind it
     waiting = [row.pk for row in rows if row.status == StepStatus.WAITING]
     inside = Run.objects.filter(parent_step__in=waiting)
     attention = inside.filter(status=RunStatus.ATTENTION).exists()
     run_pause(run, RunStatus.ATTENTION if attention else RunStatus.WAITING)
-    # whoever answers holds the row of the run, so that this look comes before or behind it
     now = RunStep.objects.filter(pk__in=waiting).prefetch_related("child_runs")
     if any(map(_goes_on, now)):
         run_wake(run)

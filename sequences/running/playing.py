@@ -16,7 +16,7 @@ from config.lib.patience import AWAY, patiently
 from config.lib.types import JsonObject
 from registry.running import Signal, running, stop_in
 from registry.standing import standing_of
-from sequences.context import context_of
+from sequences.context import OwnerInactive, context_of
 from sequences.definition import parse
 from sequences.models import Run
 from sequences.models.run import RunStatus
@@ -27,7 +27,8 @@ from sequences.running.pauses import hand_over, pause
 from sequences.running.walk import walk
 from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish
 from sequences.step_rows import Journal
-from sequences.watch import watching
+from sequences.tested_outputs import outputs_keep
+from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
 
@@ -39,11 +40,12 @@ UNEXPECTED: JsonObject = {
 }
 
 
-def execute(run_id: UUID) -> None:
-    """Play a queued run; do nothing when another worker has it or had it."""
+def execute(run_id: UUID) -> Run | None:
+    """Play a queued run and return it; do nothing when another worker has it or had it."""
     run = patiently(partial(run_claim, run_id))
     if run is not None:
         play(run, cancel=Event(), depth=0)
+    return run
 
 
 def play(run: Run, *, cancel: Event, depth: int) -> None:
@@ -69,7 +71,11 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
 
 def _play(run: Run, journal: Journal, cancel: Event, depth: int) -> None:
     rows = Rows()
-    match _ending(run, journal, rows, cancel, depth):
+    rest = _ending(run, journal, rows, cancel, depth)
+    if run.draft_id is not None:  # before the end is told: who hears of it looks for the outputs
+        journal.flush()
+        outputs_keep(run.pk)
+    match rest:
         case Ending() as ending:
             _finish(run, journal, ending)
         case Stop() as stop:
@@ -96,7 +102,9 @@ def _ending(
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
-            return _why_ended(run, walk(journey), signal)
+            rest = walk(journey)
+            _require_owner(watch, rest)
+            return _why_ended(run, rest, signal)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
         except (LeaseLost, *AWAY):
@@ -131,6 +139,12 @@ def _signal(run: Run, cancel: Event) -> Iterator[Signal]:
             yield signal
 
 
+def _require_owner(watch: Watch, rest: Ending | Stop) -> None:
+    """Raise OwnerInactive where that is why the run came to rest."""
+    if watch.is_orphaned() and not _is_success(rest):
+        raise OwnerInactive
+
+
 def _require_not_stopped(run: Run) -> None:
     """Raise ToolStopped for a run that waited in the queue while its sequence was stopped."""
     standing = standing_of(run.tool_id) if run.tool_id else None
@@ -140,7 +154,11 @@ def _require_not_stopped(run: Run) -> None:
 
 def _why_ended(run: Run, rest: Ending | Stop, signal: Signal) -> Ending | Stop:
     """Return how a run ended; one that did not get to its end before it was stopped says so."""
-    if signal.stop is None or (isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED):
+    if signal.stop is None or _is_success(rest):
         return rest
     error = signal.stop.error(run.name, running=True)
     return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
+
+
+def _is_success(rest: Ending | Stop) -> bool:
+    return isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED

@@ -73,7 +73,7 @@ def _last(definition: Definition, run: Run) -> Step | None:
 
 def _error_of_run(row: RunStep) -> JsonObject:
     error = row.error or {}
-    name = row.tool_name or row.title or "approval"
+    name = row.title or row.tool_name or "approval"
     return {
         **error,
         "message": f"Step {row.number} ({name}) failed: {error.get('message')}",

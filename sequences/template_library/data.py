@@ -10,6 +10,7 @@ from sequences.template_library.writing import (
     fixed,
     given,
     item,
+    long_text,
     out,
     template,
     text,
@@ -21,8 +22,8 @@ COMPARE = document(
     "Checks that two JSON documents can be read and whether they say the same, however they are "
     "written. Where they differ, a person is asked before the new one is accepted.",
     fields(
-        before=text("The JSON document as it was."),
-        after=text("The JSON document as it shall be."),
+        before=long_text("The JSON document as it was."),
+        after=long_text("The JSON document as it shall be."),
     ),
     [
         call(
@@ -70,7 +71,7 @@ KEEP_WRONG = document(
     "Reads a table (CSV) and sorts its rows by a rule of yours into good ones and wrong ones. "
     "Where some are wrong, a person decides whether to go on with the good ones.",
     fields(
-        table=text("The table as CSV, with names of columns in its first line."),
+        table=long_text("The table as CSV, with names of columns in its first line."),
         rule=text("What holds for a good row, in JMESPath: names of columns, &&, ||, contains()."),
     ),
     [
@@ -126,7 +127,7 @@ ADD_UP = document(
     "Reads a table (CSV), takes one of its columns and adds its numbers up. A cell that is no "
     "number does not stop it: the total then says so, and the values are given.",
     fields(
-        table=text("The table as CSV, with names of columns in its first line."),
+        table=long_text("The table as CSV, with names of columns in its first line."),
         column=text("The name of the column."),
     ),
     [

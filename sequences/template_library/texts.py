@@ -9,6 +9,7 @@ from sequences.template_library.writing import (
     fixed,
     given,
     item,
+    long_text,
     out,
     text,
     worked_out,
@@ -108,7 +109,7 @@ TIDY_NAMES = document(
     "Tidy a list of names",
     "Takes names, one a line and written in any way, and gives them back as Title Case without "
     "stray spaces, sorted.",
-    fields(names=text("One name a line.")),
+    fields(names=long_text("One name a line.")),
     [
         call(
             "trim_text",

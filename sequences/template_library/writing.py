@@ -84,6 +84,11 @@ def text(description: str, **more: Any) -> JsonSchema:
     return {"type": "string", "description": description, **more}
 
 
+def long_text(description: str) -> JsonSchema:
+    """Return the schema of a text of several lines."""
+    return text(description, contentMediaType="text/plain")
+
+
 def document(
     name: str,
     description: str,

@@ -3,9 +3,12 @@
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
+from typing import TypeVar
 
 from django.contrib.auth.models import User
-from django.db.models import Prefetch, QuerySet
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
 from django.utils import timezone
 
 from config.lib.types import JsonObject, JsonValue
@@ -13,6 +16,8 @@ from registry.models import Tool
 from sequences.models import Run, Schedule, Webhook
 from sequences.triggers.cron import CronError, in_words, next_times
 from sequences.triggers.selectors import schedules_of, webhooks_of
+
+Row = TypeVar("Row", Schedule, Webhook)
 
 RUNS_SHOWN = 5
 TIMES_SHOWN = 5
@@ -40,29 +45,29 @@ class WebhookLine:
 
 def schedule_lines(user: User, tool: Tool) -> list[ScheduleLine]:
     """Return a person's schedules of a sequence, in two queries."""
-    rows = schedules_of(user).filter(tool=tool).prefetch_related(_last_runs())
+    rows = schedules_of(user).filter(tool=tool)
     return [
         ScheduleLine(
             schedule=row,
             words=in_words(row.cron),
             times=times_of(row.cron, row.timezone) if row.enabled else [],
             input=_json(row.input) if row.input else "",
-            runs=_runs(row),
+            runs=runs,
         )
-        for row in rows
+        for row, runs in _with_runs(rows, "schedule")
     ]
 
 
 def webhook_lines(user: User, tool: Tool) -> list[WebhookLine]:
     """Return a person's webhooks of a sequence, in two queries."""
-    rows = webhooks_of(user).filter(tool=tool).prefetch_related(_last_runs())
+    rows = webhooks_of(user).filter(tool=tool)
     return [
         WebhookLine(
             webhook=row,
             mapping=_json(row.input_mapping) if row.input_mapping else "",
-            runs=_runs(row),
+            runs=runs,
         )
-        for row in rows
+        for row, runs in _with_runs(rows, "webhook")
     ]
 
 
@@ -95,14 +100,14 @@ def _sample(schema: JsonValue) -> JsonValue:
     return values.get(str(kind), "text")
 
 
-def _runs(row: Schedule | Webhook) -> list[Run]:
-    found: list[Run] = vars(row)["last_runs"]
-    return found
-
-
-def _last_runs() -> "Prefetch[str, QuerySet[Run], str]":
-    runs = Run.objects.filter(parent_step=None).order_by("-created_at", "pk")
-    return Prefetch("runs", queryset=runs[:RUNS_SHOWN], to_attr="last_runs")
+def _with_runs(rows: QuerySet[Row], starts: str) -> list[tuple[Row, list[Run]]]:
+    """Return each row with the last runs that it started, by an index of its own."""
+    runs = Run.objects.filter(parent_step=None, **{starts: OuterRef("pk")})
+    last = runs.order_by("-created_at", "pk").values("pk")[:RUNS_SHOWN]
+    found = list(rows.annotate(last=ArraySubquery(last)))
+    ids = {row.pk: vars(row)["last"] for row in found}
+    known = Run.objects.in_bulk(chain.from_iterable(ids.values()))
+    return [(row, [known[pk] for pk in ids[row.pk] if pk in known]) for row in found]
 
 
 def _json(value: JsonValue) -> str:

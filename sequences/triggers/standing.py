@@ -13,14 +13,8 @@ from registry.models.invocation import Caller
 from registry.running import stop_in
 from registry.selectors import tools_usable_by
 from registry.standing import standing_of
+from sequences.context import OwnerInactive
 from sequences.models import Schedule, Webhook
-
-
-class OwnerInactive(DomainError):
-    """The account that this runs for is closed."""
-
-    code = "owner_inactive"
-    default_hint = "Its runs would have nobody's rights. Make another under your own account."
 
 
 class SequenceGone(DomainError):

@@ -1,6 +1,6 @@
 """Show a draft: the whole page, its form alone, or only what a save has changed of it."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.http import HttpResponse
@@ -9,9 +9,11 @@ from django.urls import reverse
 
 from config.lib.htmx import render_page, wants_fragment
 from config.lib.http import SignedInRequest
+from config.lib.types import JsonObject
 from registry.impact.parts import Impact
 from registry.models.tool import Visibility
 from registry.roles import teams_of
+from registry.scopes import scopes_in
 from sequences.definition import Problem
 from sequences.drafts import DraftConflict
 from sequences.forms.cards import LOOP_SOURCES, SOURCES
@@ -22,8 +24,9 @@ from sequences.forms.step_cards import Builder, builder_of
 from sequences.forms.step_tools import tools_lost, tools_of, tools_offered
 from sequences.opened import Opened, history_of, published_draft
 from sequences.picture import flow_picture
-from sequences.publishing import draft_problems
+from sequences.publishing import draft_notices, draft_problems
 from sequences.repairing import draft_repairs
+from sequences.safety import safety_of
 
 
 def draft_shown(
@@ -38,6 +41,7 @@ def draft_shown(
     refused = problems is not None or impact is not None
     context = _context(request, opened, problems, strict=refused or _is_strict(request))
     context |= {"focus": focus, "impact": impact, "refused": refused}
+    context["beside"] = wants_fragment(request)  # the form alone: the picture stands outside it
     if not wants_fragment(request):
         besides = opened.tool.pk if opened.tool else None
         context["offered"] = tools_offered(request.user, besides)
@@ -109,6 +113,7 @@ def _context(
     names = {tool.id: tool.title for tool in chosen.values()}
     published = published_draft(opened)
     changes = changes_between(published, draft) if published else []
+    definition = definition_from_draft(draft, chosen)
     return {
         "opened": opened,
         "tool": opened.tool,
@@ -120,7 +125,9 @@ def _context(
         "changes": changes[:MOST_TOLD],
         "more_changes": max(len(changes) - MOST_TOLD, 0),
         "strict": strict,
-        "picture": flow_picture(definition_from_draft(draft, chosen), names, marks),
+        "picture": flow_picture(definition, names, marks),
+        "safety": safety_of(_usable(definition, names), scopes_in(draft.scopes)),
+        "notices": [_notice(builder, problem) for problem in draft_notices(draft, user, chosen)],
         "sources": SOURCES,
         "loop_sources": LOOP_SOURCES,
         "visibilities": Visibility.choices,
@@ -128,6 +135,21 @@ def _context(
         "repairs": draft_repairs(user, draft),
         "lost": tools_lost(user, [step.tool for step in draft.steps], chosen),
     }
+
+
+def _usable(definition: JsonObject, names: Collection[str]) -> JsonObject:
+    """Leave out the steps whose tool the person may not use: nothing of those is told."""
+    steps = [step for step in definition["steps"] if step.get("toolToRunId") in names]
+    return {**definition, "steps": steps}
+
+
+def _notice(builder: Builder, problem: Problem) -> dict[str, str]:
+    """Return what is worth a look, with the card at which it can be mended."""
+    number = problem.step or 0
+    if not 0 < number <= len(builder.steps):
+        return {"message": problem.message}
+    card = builder.steps[number - 1]
+    return {"message": problem.message, "anchor": card.anchor, "name": f"{number}. {card.name}"}
 
 
 def _is_strict(request: SignedInRequest) -> bool:

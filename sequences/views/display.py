@@ -25,6 +25,11 @@ class RunField:
         return f"run-{self.prefix}{self.field.name}"
 
     @property
+    def is_multiline(self) -> bool:
+        """Tell whether it needs a text area; a text of several lines would lose them otherwise."""
+        return self.field.multiline or "\n" in self.value
+
+    @property
     def name(self) -> str:
         """Return the field's name in what is sent."""
         return f"{self.prefix}{self.field.name}"

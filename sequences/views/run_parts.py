@@ -36,7 +36,10 @@ def step_detail(request: SignedInRequest, run_id: UUID, step_id: UUID) -> HttpRe
         "input": None if step.input is None else shown(step.input, LONGEST_ALONE),
         "output": None if step.output is None else shown(step.output, LONGEST_ALONE),
         "page": pages.get_page(request.GET.get("page")) if step.iteration is None else None,
-        "loop": run.steps.filter(number=step.number, iteration=None).only("pk").first(),
+        "loop": run.steps.filter(number=step.number, iteration=None)
+        .only("pk")
+        .order_by("number")  # by the primary key the database would read very many steps
+        .first(),
     }
     return render(request, "sequences/step_detail.html", context)
 

@@ -24,11 +24,12 @@ from registry.schemas import check_schema
 from sequences import sample_inputs, testing
 from sequences.definition import DefinitionInvalid
 from sequences.drafts import draft_kept
+from sequences.following import state_of
 from sequences.forms.definitions import definition_from_draft, schema_from_draft
 from sequences.forms.step_tools import StepTool, tools_of
 from sequences.models import Run, SampleInput, SequenceDraft
 from sequences.opened import Opened, opened_draft, opened_tool
-from sequences.test_board import board_of
+from sequences.test_board import board_of, outputs_mark
 from sequences.testing import Trial
 from sequences.views.display import run_fields
 from sequences.views.values import pretty
@@ -51,8 +52,8 @@ class Bench:
 
     @property
     def names(self) -> dict[str, str]:
-        """Return the wire names of its tools, by id."""
-        return {tool.id: tool.name for tool in self.chosen.values()}
+        """Return the titles of its tools, by id."""
+        return {tool.id: tool.title for tool in self.chosen.values()}
 
 
 @login_required
@@ -176,14 +177,19 @@ def _shown(
     error: DomainError | None = None,
 ) -> HttpResponse:
     test = testing.latest_test(bench.draft, request.user)
+    state = state_of(test.pk) if test and not test.is_finished else None
     kept = list(bench.draft.samples.order_by("name", "pk"))
     wanted = whole_number(request.GET.get("sample", "")) or 0
     sample = next((one for one in kept if one.pk == wanted), None)
+    if sample is None and sent is None and test is None and kept:
+        sample = kept[0]  # as a template brings one along: it can be tried at once
     misfit = error if isinstance(error, ToolError) else None
     context: dict[str, Any] = {
         "draft": bench.draft,
         "steps": board_of(bench.draft, bench.definition, bench.names, test),
         "test": test,
+        "digest": state.digest if state else "",
+        "outputs": outputs_mark(bench.draft),
         "fields": run_fields(bench.schema, _held(sent, sample, test), misfit),
         "samples": kept,
         "sample": sample,

@@ -125,6 +125,7 @@ def test_every_field_of_bytes_is_known_as_sealed_or_as_not():
     }
     assert plain <= {
         "chat.Artifact.content",
+        "sequences.RunArtifact.content",
         "registry.ToolVector.digest",
         "registry.ToolVector.vector",
     }

@@ -20,6 +20,10 @@ from registry.search.position import changes_between, position_now
 from registry.search.reader import LATEST
 from registry.usage import sums
 from registry.usage.rolling import BATCH, usage_roll_up
+from sequences.reaper import requeue_lost, resend_unsent
+from sequences.requests import requests_expire
+from sequences.triggers.deliveries import deliveries_clear
+from sequences.triggers.due import schedules_start
 
 KEEP_DAYS = 179
 """Of the 180 days that are filled, so that a retention finds about a day of rows to delete."""
@@ -70,6 +74,10 @@ JOBS: dict[str, Callable[[], object]] = {
     "embed_tools: nothing due": _embed(due=0),
     "embed_tools: a batch": _embed(due=2 * VECTORS),
     "search: what changed": lambda: changes_between(position_now().oldest, LATEST),
+    "recover_runs": lambda: (requeue_lost(timezone.now()), resend_unsent(timezone.now())),
+    "expire_requests": lambda: requests_expire(timezone.now()),
+    "start_due_schedules": lambda: schedules_start(timezone.now()),
+    "forget_deliveries": lambda: deliveries_clear(timezone.now()),
     "clear_records: policies": lambda: list(RetentionPolicy.objects.all()),
     **{f"clear_records: {records}": _retain(records) for records in Records},
 }

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 
-def made(what: str, number: int) -> UUID:
+def made(what: str, number: int | str) -> UUID:
     """Return the id of a row that `seed_scale` made."""
     return UUID(md5(f"{what}{number}".encode(), usedforsecurity=False).hexdigest())
 
@@ -32,7 +32,16 @@ POPULAR, LOVED = made("tool", 2), made("tool", 38)
 AGENT = "scale-2"
 """A tenth of all conversations are with it."""
 
-TALK, RUN, LOOK = made("conversation", 1), made("run", 2), made("look", 1)
+TALK, LOOK = made("conversation", 1), made("look", 1)
+OWN = POPULAR
+"""A sequence of the owner's, with half of their runs, and as many triggers as there may be."""
+
+DRAFT, TIMETABLE, WEBHOOK = made("draft", 1), made("timetable", 1), made("webhook", 1)
+RUN, SAME, INNER, TRIAL, ASKS, DOUBTS = (made("run", i) for i in (2, 18, 14, 6, 10, 30))
+"""Runs of the owner's: with a long loop, of the same sequence, inside of another, of a draft, one
+that asks and one that needs attention."""
+
+LOOP = made("step", "2-2")
 EXPERIMENT = made("experiment", 2)
 PROPOSAL, DECIDED = made("proposal", 8), made("decided", 1)
 
@@ -66,8 +75,11 @@ CALLS = (
 RUNS = (
     *("/runs/", "/runs/waiting", "/runs/?status=failed", "/runs/?status=waiting"),
     *("/runs/?started=rest", "/runs/?started=test", "/runs/?since=2020-01-01", "/runs/?q=1f"),
-    *("/runs/?until=2020-01-01", "/runs/?tool=scale_tool_100", f"/runs/?tool={SEQUENCE}"),
-    *("/runs/?status=attention&started=webhook", "/runs/?q=ffffffff&status=succeeded"),
+    *("/runs/?until=2020-01-01", "/runs/?tool=scale_tool_2", f"/runs/?tool={POPULAR}"),
+    *("/runs/?status=attention", "/runs/?status=attention&started=webhook"),
+    *("/runs/?status=succeeded&started=code", "/runs/?status=failed&started=schedule"),
+    *("/runs/?q=ffffffff&status=succeeded", "/runs/?status=queued&tool=scale_tool_2", "/runs/?q=1"),
+    *("/runs/?started=schedule&tool=scale_tool_2", "/runs/?status=failed&since=2020-01-01"),
     *(
         "/api/v1/runs/?status=failed&started=rest",
         "/api/v1/runs/?q=1f",
@@ -75,6 +87,27 @@ RUNS = (
     ),
 )
 """Lists of runs: each filter alone, and pairs that may have few rows or none."""
+
+SEQUENCES = (
+    *("/sequences/", "/sequences/?page=9", "/sequences/new", "/sequences/palette"),
+    *("/sequences/palette?q=text", "/sequences/templates/", "/sequences/import"),
+    *(f"/sequences/{SEQUENCE}/triggers", f"/sequences/{SEQUENCE}/run", "/sequences/describe"),
+    *(f"/sequences/{OWN}/{page}" for page in ("triggers", "edit", "versions/", "delete")),
+    *(f"/sequences/{OWN}/{page}" for page in ("checks", "export.json", f"run?like={RUN}")),
+    *(f"/sequences/{OWN}/triggers/schedules/new", f"/sequences/{OWN}/triggers/webhooks/new"),
+    *(f"/sequences/drafts/{DRAFT}/{page}" for page in ("edit", "test", "checks")),
+    f"/sequences/drafts/{DRAFT}/picker?row=steps-0-in-0&step=1",
+    *(f"/sequences/schedules/{TIMETABLE}/{page}" for page in ("edit", "delete")),
+    *(f"/sequences/webhooks/{WEBHOOK}/{page}" for page in ("", "edit", "delete")),
+    *(f"/runs/{run}/" for run in (RUN, INNER, TRIAL, ASKS, DOUBTS)),
+    *(f"/runs/{RUN}/steps/{LOOP}/", f"/runs/{RUN}/steps/{LOOP}/?page=9"),
+    *(f"/runs/{RUN}/compare/{SAME}", f"/runs/{RUN}/files/{made('file', '2-1')}"),
+    *(f"/runs/{RUN}/output.json", f"/runs/{RUN}/steps/{LOOP}/output.json"),
+    *(f"/api/v1/runs/{run}/" for run in (RUN, ASKS)),
+    *(f"/api/v1/sequences/{OWN}/{page}/" for page in ("schedules", "webhooks", "export")),
+    *(f"/api/v1/schedules/{TIMETABLE}/", f"/api/v1/webhooks/{WEBHOOK}/"),
+)
+"""Pages of sequences, their drafts and what starts them, and of single runs."""
 
 EVENTS = (
     "",
@@ -108,15 +141,8 @@ PAGES = (
     *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
     *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
     *(
-        "/sequences/",
-        "/sequences/new",
-        "/sequences/palette",
-        "/sequences/palette?q=text",
-        f"/sequences/{SEQUENCE}/triggers",
         *RUNS,
-        "/sequences/templates/",
-        "/sequences/import",
-        f"/runs/{RUN}/",
+        *SEQUENCES,
         f"/chat/{TALK}/",
         "/chat/",
     ),

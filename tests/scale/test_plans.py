@@ -15,7 +15,7 @@ from tests.scale.pages import (
     visits,
 )
 
-SIZES = Sizes(tools=20_000, invocations=100_000, turns=15_000, runs=10_000)
+SIZES = Sizes(tools=20_000, invocations=100_000, turns=15_000, runs=80_000)
 MOST_ROWS = 16_000
 """Rows that one query may read: far fewer than there are, so that ten times as many tools and
 calls do not make it ten times as slow."""

@@ -12,7 +12,6 @@ from sequences.drafts import draft_begin
 from sequences.forms.drafts import Draft, Row, StepDraft
 from sequences.models import DraftOutput, Run, SequenceDraft
 from sequences.running import execute
-from sequences.testing import outputs_keep
 from tests.sequences import workshop
 
 SCHEMA = json.dumps(
@@ -71,7 +70,6 @@ def test_a_test_is_started_with_the_input_of_the_form(
     run = Run.objects.get()
     assert (run.draft, run.input, run.status) == (draft, {"text": "hi"}, "queued")
     execute(run.pk)
-    outputs_keep(run.pk)
     assert DraftOutput.objects.get(step_key="b").output == {"t": "hi"}
     assert browser.get(page_of(draft)).content.decode().count(">Tested<") == 2
 

@@ -18,7 +18,6 @@ from sequences.testing import (
     item_start,
     output_edit,
     output_forget,
-    outputs_keep,
     trial_start,
 )
 from tests.sequences import workshop
@@ -67,7 +66,6 @@ def try_out(draft: SequenceDraft, definition: JsonObject, given: Any = None, **f
 def finished(run: Run) -> Run:
     execute(run.pk)
     run.refresh_from_db()
-    outputs_keep(run.pk)
     return run
 
 
