@@ -89,7 +89,7 @@ def compile_expression(expression: str) -> ParsedResult:
         place = f" near character {where + 1}" if isinstance(where, int) else ""
         raise ExpressionError(
             f"“{expression.strip()[:100]}” cannot be read{place}. "
-            "Write a path such as steps.name.value."
+            "Write a path such as one.two[0].three."
         ) from None
 
 

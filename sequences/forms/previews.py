@@ -184,6 +184,8 @@ def _display(reach: Reach, part: _Part, known: Known, place: int) -> Check:
     else:
         shape = Step.model_construct(step_number=place + 1, output_display_success=part.text)
         result = reach.seen[step.key].value
+        if step.each.source and isinstance(result, list):  # it tells of one item
+            result = result[0] if result else None
         shown = display_success(shape, context=known.context, inputs=inputs, result=result)
     return Check(shown=shown, kind="text")
 

@@ -323,6 +323,19 @@ def test_texts_show_what_they_say_now(
     assert bool(check.problems) == bool(problem)
 
 
+def test_in_a_loop_the_message_tells_of_the_first_item(owner: User, echo: Tool) -> None:
+    draft = draft_of(
+        owner,
+        echo,
+        Row(name="text", source="item", path="name"),
+        each=Row(source="previousStep", value="found", path="places"),
+        success="Item {{ index }} gave {{ result.n }}",
+    )
+    gave(draft, PLACES)
+    gave(draft, [{"n": 7}, {"n": 8}], key="two")
+    assert checked(draft, owner, "steps-1-success").shown == "Item 0 gave 7"
+
+
 def test_a_template_is_shown_as_it_would_be_filled(owner: User, echo: Tool) -> None:
     row = Row(name="text", source="template", value="In {{ initial.city }}: {{ steps.found.n }}")
     draft = draft_of(owner, echo, row)
