@@ -358,6 +358,15 @@ class Migration(migrations.Migration):
             model_name='run',
             index=models.Index(condition=models.Q(('turn_id__isnull', False)), fields=['turn_id', 'call_id'], name='run_of_call'),
         ),
+        migrations.AlterField(
+            model_name='run',
+            name='user',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.PROTECT, related_name='sequence_runs', to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(fields=['user', 'id'], name='run_user_id'),
+        ),
         migrations.AddIndex(
             model_name='run',
             index=models.Index(condition=models.Q(('parent_step', None)), fields=['user', 'status', '-created_at'], name='run_user_status_time'),

@@ -84,7 +84,10 @@ class Run(models.Model):
     error = models.JSONField(null=True, blank=True)
     caller = models.CharField(max_length=16)
     user = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="sequence_runs"
+        settings.AUTH_USER_MODEL,
+        on_delete=models.PROTECT,
+        related_name="sequence_runs",
+        db_index=False,
     )
     agent = models.ForeignKey(
         "agents.Agent", null=True, blank=True, on_delete=models.SET_NULL, related_name="+"
@@ -187,6 +190,7 @@ class Run(models.Model):
         indexes = [
             models.Index(fields=["-created_at"], name="run_time"),
             models.Index(fields=["user", "-created_at"], name="run_user_time"),
+            models.Index(fields=["user", "id"], name="run_user_id"),
             models.Index(fields=["tool", "user", "-created_at"], name="run_tool_user_time"),
             models.Index(
                 fields=["user", "status", "-created_at"],

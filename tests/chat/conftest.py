@@ -10,6 +10,7 @@ from django.db import connections
 from django.test import AsyncClient
 
 from chat import services
+from chat.llm import library
 from chat.models import Conversation, InputRequest, Turn
 from chat.models.turn import AT_WORK, OPEN, TurnStatus
 from registry.search import service as search_service
@@ -26,6 +27,7 @@ def _fresh_search_index() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def _served_model() -> Iterator[ModelServer]:
+    library.load()  # takes seconds, which are none of the first test's
     with served() as model:
         yield model
 

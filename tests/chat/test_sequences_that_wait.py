@@ -349,12 +349,25 @@ def test_a_step_in_doubt_ends_the_call_and_leaves_the_run(alice, model):
     assert run.status == "attention"
 
 
-def test_a_turn_whose_process_died_follows_the_run_that_its_call_began(alice, model):
+class ProcessGoneError(BaseException):
+    """Ends a thread where it is, as the end of its process does: it writes nothing more."""
+
+
+def test_a_turn_whose_process_died_follows_the_run_that_its_call_began(alice, model, monkeypatch):
     """The run went on without it, and is not begun again."""
+    died = threading.Event()
+
+    def die(*_):
+        died.set()
+        raise ProcessGoneError
+
     conversation = conversation_with(alice, calculating())
     model.calls(Call("count_and_add", {"text": "1+1"}, "seq"))
-    turn = services.message_send(conversation, content="Do it.")
-    run = eventually(Run.objects.first)
+    with monkeypatch.context() as patched:
+        patched.setattr("sequences.executor.wait", die)
+        turn = services.message_send(conversation, content="Do it.")
+        eventually(died.is_set, what="the end of the call's thread")
+    run = Run.objects.get()
     turn_interrupt(turn.pk, Q())
     running.execute(run.pk)
     eventually(lambda: turn.pk not in turns._running)
