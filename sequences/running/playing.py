@@ -27,7 +27,7 @@ from sequences.running.pauses import hand_over, pause
 from sequences.running.walk import walk
 from sequences.states import Ending, LeaseLost, run_claim, run_end_all, run_finish
 from sequences.step_rows import Journal
-from sequences.watch import watching
+from sequences.watch import Watch, watching
 
 logger = logging.getLogger(__name__)
 
@@ -96,10 +96,7 @@ def _ending(
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
-            rest = walk(journey)
-            if watch.is_orphaned() and not _is_success(rest):
-                raise OwnerInactive
-            return _why_ended(run, rest, signal)
+            return _why_ended(run, walk(journey), signal, watch)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
         except (LeaseLost, *AWAY):
@@ -141,13 +138,14 @@ def _require_not_stopped(run: Run) -> None:
         raise stop.error(run.name)
 
 
-def _why_ended(run: Run, rest: Ending | Stop, signal: Signal) -> Ending | Stop:
+def _why_ended(run: Run, rest: Ending | Stop, signal: Signal, watch: Watch) -> Ending | Stop:
     """Return how a run ended; one that did not get to its end before it was stopped says so."""
-    if signal.stop is None or _is_success(rest):
+    if isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED:
         return rest
-    error = signal.stop.error(run.name, running=True)
+    if signal.stop is not None:
+        error: DomainError = signal.stop.error(run.name, running=True)
+    elif watch.is_orphaned():
+        error = OwnerInactive()
+    else:
+        return rest
     return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
-
-
-def _is_success(rest: Ending | Stop) -> bool:
-    return isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED
