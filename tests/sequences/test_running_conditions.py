@@ -1,7 +1,9 @@
 """Steps that are skipped, and steps whose failure is made good."""
 
+import pytest
 from django.contrib.auth.models import User
 
+from sequences.conditions import holds
 from tests.sequences import workshop
 from tests.sequences.workshop import fixed, ran, statuses, step
 
