@@ -182,7 +182,8 @@ def test_the_lists_need_as_many_queries_for_many_rows_as_for_one(
     for _ in range(5):
         sequence = workshop.sequence_of(alice, workshop.step(echo))
         workshop.run_of(sequence, alice)
-    with django_assert_num_queries(6):  # session, person, their permissions (2), count, page
+    # session, person, their permissions (2), count, page, drafts (2), and what their tools are (2)
+    with django_assert_num_queries(10):
         client.get("/sequences/")
     with django_assert_num_queries(5):  # session, person, what waits, count, page
         client.get("/runs/")
