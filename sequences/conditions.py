@@ -24,6 +24,10 @@ MOST_ITEMS = 1_000
 """Items of the longest list that a condition with two macros may see."""
 
 
+STEPS = re.compile(r"\bsteps\b(?:\s*\.\s*(\w+)\b(?!\s*\())?")
+"""A use of `steps`, with the name of the step where it is of one alone."""
+
+
 class ConditionFailed(InvalidInput):
     """The condition of a step could not be worked out."""
 
@@ -56,13 +60,14 @@ def holds(condition: str, context: Mapping[str, Any]) -> bool:
         program = compile_condition(condition)
     except ConditionError as error:
         raise ConditionFailed(str(error)) from None
+    context = _read_by(condition, context)
     if len(MACROS.findall(condition)) > 1 and _longest(context) > MOST_ITEMS:
         raise ConditionFailed(
             f"The condition goes through lists twice, and one has more than {MOST_ITEMS:,} items.",
             "Take the list apart in a step before.",
         )
     try:
-        value = program.execute(dict(context))
+        value = program.execute(context)
     except KeyError as error:
         raise ConditionFailed(f"The condition reads {error}, which is not there.") from None
     except (ValueError, TypeError, ArithmeticError, RuntimeError) as error:
@@ -84,6 +89,15 @@ def _unread(condition: str, reason: str) -> str:
     if not rest.strip():
         return f"{short}: something is missing at its end. {HOW}"
     return f"{short} from “{rest[:30]}” on. {HOW}"
+
+
+def _read_by(condition: str, context: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the condition may read: CEL copies all that it is given, for each item anew."""
+    read = {name: value for name, value in context.items() if name in condition}
+    names = {use[1] for use in STEPS.finditer(condition)}
+    if "steps" in read and None not in names:
+        read["steps"] = {name: value for name, value in read["steps"].items() if name in names}
+    return read
 
 
 def _longest(value: JsonValue) -> int:

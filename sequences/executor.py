@@ -92,7 +92,7 @@ def _begun_or_new(
     A worker that was given up for lost in the meantime must neither begin it nor take it from the
     worker that has the run around it now: it raises RunWaits.
     """
-    if context.run_lease is not None and context.run_id is not None:
+    if context.run_id is not None and context.run_lease is not None:
         around = Run.objects.select_for_update(no_key=True)  # nobody takes it until this is over
         if around.filter(pk=context.run_id, lease=context.run_lease).first() is None:
             raise _left(spec)

@@ -53,9 +53,11 @@ def iterated(
     """Do the iterations that are not over yet, and return the rows of all that were begun.
 
     After one that fails for good, or when the run stops, no other is begun. Rows that are over
-    under an earlier claim are taken over.
+    under an earlier claim are taken over. Raises OutputRejected as soon as the outputs are too
+    large together.
     """
     rows: dict[int, RunStep] = {}
+    sizes: dict[int, int] = {}
     failed = Event()
 
     def iterate(going: Journey, index: int, item: JsonValue) -> None:
@@ -64,6 +66,9 @@ def iterated(
         row = rows[index] = iteration(going, step, index, {**known, "item": item, "index": index})
         if row.status == StepStatus.FAILED and not _goes_on(step):
             failed.set()
+        if row.status not in (*OPEN, *WITHOUT_OUTPUT):
+            sizes[index] = size_of(row.output)
+            _require_room(sum(tuple(sizes.values())))
 
     def iterate_beside(index: int, item: JsonValue) -> None:
         with journey.beside() as going:
@@ -129,10 +134,14 @@ def outputs_of(rows: list[RunStep]) -> list[JsonValue]:
     Raises OutputRejected where they are too large together.
     """
     outputs = [None if row.status in WITHOUT_OUTPUT else row.output for row in rows]
-    if (size := size_of(outputs)) > LARGEST_OUTPUT:
+    _require_room(size_of(outputs))
+    return outputs
+
+
+def _require_room(size: int) -> None:
+    if size > LARGEST_OUTPUT:
         raise OutputRejected(
             f"The outputs of the loop have {size:,} bytes; at most {LARGEST_OUTPUT:,} are "
             "accepted.",
             "Go through fewer items, or ask the tool for less.",
         )
-    return outputs

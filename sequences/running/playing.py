@@ -102,9 +102,7 @@ def _ending(
             context = context_of(run).derive(cancel=signal, depth=depth)
             rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
-            rest = walk(journey)
-            _require_owner(watch, rest)
-            return _why_ended(run, rest, signal)
+            return _why_ended(run, walk(journey), signal, watch)
         except DomainError as error:
             return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
         except (LeaseLost, *AWAY):
@@ -139,12 +137,6 @@ def _signal(run: Run, cancel: Event) -> Iterator[Signal]:
             yield signal
 
 
-def _require_owner(watch: Watch, rest: Ending | Stop) -> None:
-    """Raise OwnerInactive where that is why the run came to rest."""
-    if watch.is_orphaned() and not _is_success(rest):
-        raise OwnerInactive
-
-
 def _require_not_stopped(run: Run) -> None:
     """Raise ToolStopped for a run that waited in the queue while its sequence was stopped."""
     standing = standing_of(run.tool_id) if run.tool_id else None
@@ -152,13 +144,14 @@ def _require_not_stopped(run: Run) -> None:
         raise stop.error(run.name)
 
 
-def _why_ended(run: Run, rest: Ending | Stop, signal: Signal) -> Ending | Stop:
+def _why_ended(run: Run, rest: Ending | Stop, signal: Signal, watch: Watch) -> Ending | Stop:
     """Return how a run ended; one that did not get to its end before it was stopped says so."""
-    if signal.stop is None or _is_success(rest):
+    if isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED:
         return rest
-    error = signal.stop.error(run.name, running=True)
+    if signal.stop is not None:
+        error: DomainError = signal.stop.error(run.name, running=True)
+    elif watch.is_orphaned():
+        error = OwnerInactive()
+    else:
+        return rest
     return Ending(status=RunStatus.FAILED, error=storable(error.as_dict()))
-
-
-def _is_success(rest: Ending | Stop) -> bool:
-    return isinstance(rest, Ending) and rest.status == RunStatus.SUCCEEDED

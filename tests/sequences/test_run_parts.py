@@ -92,7 +92,7 @@ def test_the_bars_of_a_timeline_stand_on_one_axis(alice: User, echo: Tool) -> No
     assert bars == [(0, 500, "succeeded"), (500, 250, "failed"), None]
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True)  # threads of their own play the branches
 def test_the_branches_of_a_group_stand_side_by_side(
     client: Client, alice: User, echo: Tool
 ) -> None:

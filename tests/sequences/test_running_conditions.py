@@ -1,7 +1,9 @@
 """Steps that are skipped, and steps whose failure is made good."""
 
+import pytest
 from django.contrib.auth.models import User
 
+from sequences.conditions import holds
 from tests.sequences import workshop
 from tests.sequences.workshop import fixed, ran, statuses, step
 
@@ -82,3 +84,19 @@ def test_inputs_that_do_not_fit_the_tool_fail_the_step_at_run(alice: User) -> No
     strict = workshop.make("echo", input_schema=schema)
     run = ran(alice, step(strict, inputMapping=fixed(n="many")))
     assert (run.error["code"], workshop.calls) == ("invalid_arguments", [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("steps.a.n == 1 && has(steps.b)", True),
+        ("steps.exists(name, name == 'b')", True),
+        ('steps["b"] == 2 && size(steps) == 2', True),
+        ("has(steps.c)", False),
+        ("initial.n == 3", True),
+        ("true", True),
+    ],
+)
+def test_a_condition_sees_all_that_it_reads(condition: str, expected: bool) -> None:
+    known = {"initial": {"n": 3}, "steps": {"a": {"n": 1}, "b": 2}}
+    assert holds(condition, known) is expected
