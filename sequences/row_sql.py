@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
 from config.lib.prepared import first_row
 
@@ -63,7 +63,8 @@ def changed(row: models.Model, values: Mapping[str, Any], condition: str) -> Par
     """Return the UPDATE of a row to these values, where `condition` holds; the row stays as is."""
     sql, fields = _update(type(row), tuple(values))
     given = zip(fields, values.values(), strict=True)
-    prepared = [field.get_db_prep_save(value, connection) for field, value in given]
+    here = connections[DEFAULT_DB_ALIAS]
+    prepared = [field.get_db_prep_save(value, here) for field, value in given]
     return f"{sql} AND {condition}", [*prepared, row.pk]
 
 
@@ -87,4 +88,5 @@ def _update(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tup
 
 
 def _values(row: models.Model, fields: Sequence[Field]) -> list[Any]:
-    return [field.get_db_prep_save(field.pre_save(row, True), connection) for field in fields]
+    here = connections[DEFAULT_DB_ALIAS]  # asked once: it is another in each thread
+    return [field.get_db_prep_save(field.pre_save(row, True), here) for field in fields]
