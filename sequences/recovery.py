@@ -24,8 +24,6 @@ def settle(run: Run, definition: Definition) -> bool:
     inside, whose own rows say how far it got. Any other is in doubt, and the run then needs
     attention. Call it before the rows are read. Raises LeaseLost.
     """
-    if run.claims <= 1 and not run.steps.exists():
-        return True  # nobody has begun anything
     steps = {step.step_number: step for step in definition.steps}
     begun = run.steps.filter(status=StepStatus.RUNNING, lease__isnull=False)
     for row in begun.exclude(lease=run.lease).select_related("tool"):

@@ -4,23 +4,27 @@ Django takes longer to word an INSERT than PostgreSQL to carry it out, and a run
 step.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 from django.conf import settings
-from django.db import connection, models
+from django.db import DEFAULT_DB_ALIAS, connection, connections, models
 
 from config.lib.prepared import first_row
 
-Part = tuple[str, str, list[Any]]
-"""A name, SQL and its values."""
+Part = tuple[str, list[Any]]
+"""SQL and its values."""
 
 
 def synchronous() -> str:
     """Return the SQL by which this commit waits for the disk, or does not (`RUN_COMMITS`)."""
-    off = settings.RUN_COMMITS == "async"
-    return "set_config('synchronous_commit', 'off', true)" if off else "true"
+    return no_waiting() if settings.RUN_COMMITS == "async" else "true"
+
+
+def no_waiting() -> str:
+    """Return the SQL by which this commit does not wait for the disk; a later one may."""
+    return "set_config('synchronous_commit', 'off', true)"
 
 
 class Statement:
@@ -30,7 +34,7 @@ class Statement:
         self._parts: list[str] = []
         self._values: list[Any] = []
 
-    def add(self, name: str, sql: str, values: Sequence[Any]) -> None:
+    def add(self, sql: str, values: Sequence[Any], name: str = "") -> None:
         """Add a part; `name` is that of its answer, if it gives one."""
         name = name or f"part_{len(self._parts)}"
         self._parts.append(f"{name} AS ({sql})")
@@ -45,13 +49,23 @@ class Statement:
 def inserted(row: models.Model, source: str) -> Part:
     """Return the INSERT of a row, once for each row of `source`; twice it does nothing."""
     sql, fields = _insert(type(row))
-    return "", f"{sql} {source} ON CONFLICT (id) DO NOTHING", _values(row, fields, add=True)
+    return f"{sql} {source} ON CONFLICT (id) DO NOTHING", _values(row, fields)
 
 
 def updated(row: models.Model, names: tuple[str, ...], condition: str) -> Part:
     """Return the UPDATE of these fields of a row, where `condition` holds."""
-    sql, fields = _update(type(row), names)
-    return "", f"{sql} AND {condition}", [*_values(row, fields, add=False), row.pk]
+    _, fields = _update(type(row), names)
+    values = {field.name: getattr(row, field.attname) for field in fields}
+    return changed(row, values, condition)
+
+
+def changed(row: models.Model, values: Mapping[str, Any], condition: str) -> Part:
+    """Return the UPDATE of a row to these values, where `condition` holds; the row stays as is."""
+    sql, fields = _update(type(row), tuple(values))
+    given = zip(fields, values.values(), strict=True)
+    here = connections[DEFAULT_DB_ALIAS]
+    prepared = [field.get_db_prep_save(value, here) for field, value in given]
+    return f"{sql} AND {condition}", [*prepared, row.pk]
 
 
 Field = models.Field[Any, Any]
@@ -73,9 +87,6 @@ def _update(model: type[models.Model], names: tuple[str, ...]) -> tuple[str, tup
     return f'UPDATE "{model._meta.db_table}" SET {changes} WHERE id = %s', fields  # noqa: S608
 
 
-def _values(row: models.Model, fields: Sequence[Field], *, add: bool) -> list[Any]:
-    given = (field.pre_save(row, add) if add else getattr(row, field.attname) for field in fields)
-    return [
-        field.get_db_prep_save(value, connection)
-        for field, value in zip(fields, given, strict=True)
-    ]
+def _values(row: models.Model, fields: Sequence[Field]) -> list[Any]:
+    here = connections[DEFAULT_DB_ALIAS]  # asked once: it is another in each thread
+    return [field.get_db_prep_save(field.pre_save(row, True), here) for field in fields]

@@ -3,8 +3,13 @@
 from functools import cached_property
 from uuid import UUID
 
+from config.lib.prepared import Worded
 from registry.models import Tool
 from sequences.definition import Definition, Step
+
+_TOOLS = Worded(
+    lambda: Tool.objects.order_by().extra(where=["registry_tool.id = ANY(%s)"], params=[[]])
+)
 
 
 class RunTools:
@@ -24,8 +29,7 @@ class RunTools:
     @cached_property
     def _tools(self) -> dict[UUID, Tool]:
         ids = {tool_id for step in self._definition.steps if (tool_id := _id_of(step))}
-        tools: dict[UUID, Tool] = Tool.objects.in_bulk(ids)
-        return tools
+        return {tool.pk: tool for tool in _TOOLS.all(list(ids))}
 
 
 def _id_of(step: Step) -> UUID | None:

@@ -19,12 +19,14 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from config.lib.errors import Conflict
+from config.lib.prepared import Worded, first_row
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import Run, RunStep
 from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.news import tell
 from sequences.places import limit_of, one_at_a_time, places_free, send_next
+from sequences.row_sql import changed, no_waiting
 from sequences.sending import enqueue_on_commit
 from sequences.signals import run_moved
 
@@ -52,16 +54,25 @@ CANCELLED: JsonObject = {
 }
 
 
+_QUEUED = Worded(
+    lambda: (
+        Run.objects.select_related("tool", "tool_version", "user", "agent")
+        .filter(pk=UUID(int=0), status=RunStatus.QUEUED)
+        .order_by()
+    )
+)
+
+
 def run_claim(run_id: UUID) -> Run | None:
     """Take a queued run for this worker, under a new lease.
 
     None when another has it, when it was cancelled, and when as many runs of its sequence are at
     work as its definition allows (`maxConcurrentRuns`): it is sent again when one of them ends.
     """
-    whole = Run.objects.select_related("tool", "tool_version", "user", "agent")
-    run = whole.filter(pk=run_id, status=RunStatus.QUEUED).first()
-    if run is None:
+    found = _QUEUED.all(run_id, RunStatus.QUEUED.value)
+    if not found:
         return None
+    run = found[0]
     most = limit_of(run)
     if most is None:
         return _taken(run)
@@ -77,6 +88,10 @@ def run_take(run: Run) -> Run | None:
     waits for a person.
     """
     return _taken(run, (RunStatus.QUEUED, RunStatus.RUNNING))
+
+
+LEASE_UNTIL = "now() + make_interval(secs => %s::double precision)"
+"""`lease_until` as SQL, with the seconds as its value."""
 
 
 def lease_until() -> CombinedExpression:
@@ -106,8 +121,12 @@ def _taken(run: Run, statuses: tuple[RunStatus, ...] = (RunStatus.QUEUED,)) -> R
         "claims": run.claims + 1,
         "error": None,
     }
-    claimed = Run.objects.filter(pk=run.pk, status__in=statuses, claims=run.claims)
-    if not claimed.update(lease_until=lease_until(), **values):
+    sql, given = changed(run, values, "status = ANY(%s) AND claims = %s")
+    sql = sql.replace("SET ", f"SET lease_until = {LEASE_UNTIL}, ", 1)
+    given = [settings.RUN_LEASE_SECONDS, *given]
+    # It reaches the disk with the first step at the latest. Before that nothing was done.
+    given += [[status.value for status in statuses], run.claims]
+    if first_row(f"{sql} RETURNING {no_waiting()}", given) is None:
         return None
     tell(run.pk)
     for name, value in values.items():
@@ -127,7 +146,12 @@ def held(run: Run) -> QuerySet[Run]:
 
 def run_finish(run: Run, ending: Ending) -> None:
     """Write the end of a run that this worker has; raise LeaseLost when it has it no more."""
-    values: dict[str, Any] = {
+    _let_go(run, how_it_ends(ending))
+
+
+def how_it_ends(ending: Ending) -> JsonObject:
+    """Return the values of a run's row at its end."""
+    return {
         "status": ending.status,
         "output": ending.output,
         "error": ending.error,
@@ -135,7 +159,6 @@ def run_finish(run: Run, ending: Ending) -> None:
         "given": None,
         **LET_GO,
     }
-    _let_go(run, values)
 
 
 def run_pause(run: Run, status: RunStatus) -> None:

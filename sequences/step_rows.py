@@ -11,14 +11,16 @@ from functools import partial
 
 from django.db import transaction
 
-from config.lib.patience import AWAY, patiently
+from config.lib.patience import patiently
+from config.lib.types import JsonObject
 from registry.models import Invocation
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
 from sequences.news import tell
-from sequences.row_sql import Statement, inserted, synchronous, updated
-from sequences.states import Ending, LeaseLost, run_finish, run_lock, run_wake
+from sequences.places import send_next
+from sequences.row_sql import Statement, changed, inserted, synchronous, updated
+from sequences.states import Ending, LeaseLost, how_it_ends, run_lock, run_wake
 
 __all__ = ["Journal", "LeaseLost", "step_begin", "step_end", "step_failed"]
 
@@ -98,17 +100,9 @@ class Journal:
         patiently(partial(self._finish, ending))
 
     def _finish(self, ending: Ending) -> None:
-        unwritten = [write.row for write in self._waiting if write.row._state.adding]
-        try:
-            with transaction.atomic():
-                if self._waiting:
-                    _write(self._run, self._waiting)
-                run_finish(self._run, ending)
-        except AWAY:  # nothing of it was kept: it is written again
-            for row in unwritten:
-                row._state.adding = True
-            raise
+        _write(self._run, self._waiting, how_it_ends(ending))
         self._waiting = []
+        send_next(self._run)
 
     def flush(self) -> None:
         """Write what waits. Raises LeaseLost."""
@@ -125,13 +119,14 @@ class _Write:
     calls: tuple[Invocation, ...]
 
 
-def _write(run: Run, writes: list[_Write]) -> None:
+def _write(run: Run, writes: list[_Write], values: JsonObject | None = None) -> None:
+    """Write the rows of steps and calls, and last what becomes of the run, if anything does."""
     statement = Statement()
     statement.add(
-        "held",
         f"SELECT id, {synchronous()} FROM sequences_run "  # noqa: S608 -- words of this module
         "WHERE id = %s AND lease = %s AND status = %s FOR SHARE",
         [run.pk, run.lease, RunStatus.RUNNING],
+        "held",
     )
     for write in writes:
         if write.row._state.adding:
@@ -140,10 +135,14 @@ def _write(run: Run, writes: list[_Write]) -> None:
             statement.add(*updated(write.row, write.fields, "EXISTS (SELECT FROM held)"))
         for call in write.calls:
             statement.add(*inserted(call, "FROM held"))
+    if values:
+        statement.add(*changed(run, values, "EXISTS (SELECT FROM held)"))
     if not patiently(lambda: statement.run("SELECT count(*) FROM held")):
         patiently(lambda: _deliver_late(run, writes))
         raise LeaseLost(str(run))
     tell(run.pk)
+    for name, value in (values or {}).items():
+        setattr(run, name, value)
     for write in writes:
         write.row._state.adding = False
         for call in write.calls:

@@ -1,10 +1,12 @@
-"""Watch over a run: renew its lease, hear of its cancel, stop steps whose time is up."""
+"""Watch over runs: renew their leases, hear of their cancel, stop steps whose time is up."""
 
 import logging
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 
 from django.conf import settings
 from django.db import connection
@@ -19,6 +21,13 @@ TICK_SECONDS = 0.25
 BEATS = 5
 """How often a lease is renewed in the time that it lasts."""
 
+LINGER_SECONDS = 10
+"""How long the watching thread stays when there is no run."""
+
+Answer = tuple[datetime | None, bool, bool]
+"""When the cancel of a run was asked for, whether it is to be handed over, and whether the account
+that it is for is open."""
+
 
 class Watch:
     """What the runner asks, and what the watching thread answers.
@@ -28,9 +37,9 @@ class Watch:
     """
 
     def __init__(self, run: Run, outer: threading.Event) -> None:
-        self._run_id, self._lease = run.pk, run.lease
+        self.run_id, self.lease = run.pk, run.lease
+        self.has_beaten(time.monotonic())
         self._outer = outer
-        self._over = threading.Event()
         self._cancelled = threading.Event()
         self._orphaned = threading.Event()
         self._lost = threading.Event()
@@ -73,16 +82,39 @@ class Watch:
             with self._lock:
                 del self._deadlines[step]
 
-    def _look(self) -> None:
-        self._stop_late(time.monotonic())
+    def tick(self, now: float) -> None:
+        """Stop the steps whose time is up, and all of them when the caller has given up."""
+        self._stop_late(now)
         if self._outer.is_set():
-            self._cancelled.set()
-        else:
-            self._ask()
-        if self._cancelled.is_set() or self._hand_over.is_set() or self._lost.is_set():
+            self._cancel()
+
+    def is_due(self, now: float) -> bool:
+        """Tell whether the lease wants to be renewed."""
+        return now >= self._beat_at
+
+    def has_beaten(self, now: float) -> None:
+        """Note that the lease was renewed."""
+        self._beat_at = now + settings.RUN_LEASE_SECONDS / BEATS
+
+    def hear(self, answer: Answer | None) -> None:
+        """Take what the run's row says; None: this worker has the run no more."""
+        if answer is None:
+            self._lost.set()
             self._hurry.set()
-        if self._cancelled.is_set():
-            self._stop_late(float("inf"))
+            return
+        cancelled_at, hand_over, is_active = answer
+        if hand_over:
+            self._hand_over.set()
+            self._hurry.set()
+        if not is_active:
+            self._orphaned.set()
+        if cancelled_at or not is_active:
+            self._cancel()
+
+    def _cancel(self) -> None:
+        self._cancelled.set()
+        self._hurry.set()
+        self._stop_late(float("inf"))
 
     def _stop_late(self, now: float) -> None:
         with self._lock:
@@ -90,56 +122,89 @@ class Watch:
                 if now >= deadline:
                     step.set()
 
-    def _ask(self) -> None:
-        asked = Run.objects.filter(pk=self._run_id, lease=self._lease).values_list(
-            "cancel_requested_at", "hand_over", "user__is_active"
-        )
-        answer = asked.first()
-        if answer is None:
-            self._lost.set()
-            return
-        cancelled_at, hand_over, is_active = answer
-        if not is_active:
-            self._orphaned.set()
-        if cancelled_at or not is_active:
-            self._cancelled.set()
-        if hand_over:
-            self._hand_over.set()
 
-    def _beat(self) -> None:
-        Run.objects.filter(pk=self._run_id, lease=self._lease).update(lease_until=lease_until())
+class Watchman:
+    """Watches over all runs of this process, with one thread and one question a tick.
 
-    def keep_looking(self) -> None:
-        """Look until the run is over; this is the body of the watching thread."""
-        beaten = time.monotonic()
+    The thread outlives the runs by a while: most are over before it would look at them.
+    """
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Drop what the parent of this process had."""
+        self._lock = threading.Lock()
+        self._watches: set[Watch] = set()
+        self._thread: threading.Thread | None = None
+
+    def add(self, watch: Watch) -> None:
+        """Watch over a run from now on."""
+        with self._lock:
+            self._watches.add(watch)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._keep_looking, name="watch-runs")
+                self._thread.daemon = True
+                self._thread.start()
+
+    def remove(self, watch: Watch) -> None:
+        """Leave a run alone."""
+        with self._lock:
+            self._watches.discard(watch)
+
+    def _keep_looking(self) -> None:
+        idle = 0
         try:
-            while not self._over.wait(TICK_SECONDS):
+            while idle * TICK_SECONDS < LINGER_SECONDS or not self._may_end():
+                time.sleep(TICK_SECONDS)
+                with self._lock:
+                    watches = list(self._watches)
+                idle = 0 if watches else idle + 1
                 try:
-                    self._look()
-                    if time.monotonic() - beaten >= settings.RUN_LEASE_SECONDS / BEATS:
-                        self._beat()
-                        beaten = time.monotonic()
+                    self._look(watches)
                 except AWAY:
                     connection.close()  # the next look opens a new one
-                except Exception:  # the boundary: nobody else renews the lease or hears a cancel
-                    logger.exception("Run %s could not be looked at", self._run_id)
+                except Exception:  # the boundary: nobody would watch over later runs
+                    logger.exception("The runs of this process could not be looked at")
+                if not watches:
                     connection.close()
         finally:
             connection.close()
 
-    def stop(self) -> None:
-        """Let the watching thread end."""
-        self._over.set()
+    def _may_end(self) -> bool:
+        with self._lock:
+            if not self._watches:
+                self._thread = None
+            return self._thread is None
+
+    def _look(self, watches: list[Watch]) -> None:
+        if not watches:
+            return
+        now = time.monotonic()
+        for watch in watches:
+            watch.tick(now)
+        rows = Run.objects.filter(pk__in=[watch.run_id for watch in watches]).order_by()
+        asked = rows.values_list("lease", "cancel_requested_at", "hand_over", "user__is_active")
+        told = {lease: (cancelled, given, active) for lease, cancelled, given, active in asked}
+        for watch in watches:
+            watch.hear(told.get(watch.lease))
+            if watch.is_due(now):
+                mine = Run.objects.filter(pk=watch.run_id, lease=watch.lease)
+                mine.update(lease_until=lease_until())
+                watch.has_beaten(now)
+
+
+watchman = Watchman()
+
+os.register_at_fork(after_in_child=watchman.forget)
 
 
 @contextmanager
 def watching(run: Run, outer: threading.Event) -> Iterator[Watch]:
     """Watch over a run for as long as the block lasts; `outer` is its caller's cancel event."""
     watch = Watch(run, outer)
-    thread = threading.Thread(target=watch.keep_looking, name=f"watch-{run.pk}", daemon=True)
-    thread.start()
+    watchman.add(watch)
     try:
         yield watch
     finally:
-        watch.stop()
-        thread.join()
+        watchman.remove(watch)

@@ -5,13 +5,19 @@ to answer it. Nothing that the audit hears of may be written so: a prepared stat
 alone, and cannot be told who writes (`config.lib.changes`).
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Generic, TypeVar, cast
 
 import psycopg
 from django.db import connection
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Model, QuerySet
+from django.db.models.query import get_related_populators
 
 Row = tuple[Any, ...]
+
+AnyModel = TypeVar("AnyModel", bound=Model)
 
 
 def first_row(sql: str, values: Sequence[Any]) -> Row | None:
@@ -34,4 +40,41 @@ def _cursor() -> Any:
     """Return a cursor of Django's whose values go apart from the statement."""
     connection.ensure_connection()
     wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    return wrapped(psycopg.Cursor(connection.connection))
+    return wrapped(cast(CursorWrapper, psycopg.Cursor(connection.connection)))
+
+
+class Worded(Generic[AnyModel]):
+    """A query of the ORM, worded at its first use, which is asked with other values each time.
+
+    `query` makes it with any values; an answer is made of what `select_related` names besides.
+    """
+
+    def __init__(self, query: Callable[[], QuerySet[AnyModel]]) -> None:
+        self._query = query
+
+    def all(self, *values: Any) -> list[AnyModel]:
+        """Ask with these values, in the order in which the query's SQL has them."""
+        sql, make = self._worded
+        return make(all_rows(sql, values))
+
+    @cached_property
+    def _worded(self) -> tuple[str, Callable[[list[Row]], list[AnyModel]]]:
+        compiler: Any = self._query().query.get_compiler(connection.alias)
+        sql, _ = compiler.as_sql()
+        info, select = compiler.klass_info, compiler.select
+        converters = compiler.get_converters([column[0] for column in select])
+        first, last = info["select_fields"][0], info["select_fields"][-1] + 1
+        names = [column[0].target.attname for column in select[first:last]]
+        populators: Any = get_related_populators  # its stub is of another release
+        related = populators(info, select, connection.alias)
+
+        def make(rows: list[Row]) -> list[AnyModel]:
+            made = []
+            for row in compiler.apply_converters(rows, converters):
+                instance = info["model"].from_db(connection.alias, names, row[first:last])
+                for populator in related:
+                    populator.populate(row, instance)
+                made.append(instance)
+            return made
+
+        return sql, make

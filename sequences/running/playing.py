@@ -13,12 +13,13 @@ from django.utils import timezone
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
 from config.lib.patience import AWAY, patiently
+from config.lib.prepared import Worded
 from config.lib.types import JsonObject
 from registry.running import Signal, running, stop_in
 from registry.standing import standing_of
 from sequences.context import OwnerInactive, context_of
 from sequences.definition import parse
-from sequences.models import Run
+from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.recovery import settle
 from sequences.run_tools import RunTools
@@ -97,10 +98,12 @@ def _ending(
         try:
             _require_not_stopped(run)
             definition = parse(run.plan)
-            if not settle(run, definition):
-                return None
+            rows.update(_rows_of(run))
+            if rows:
+                if not settle(run, definition):
+                    return None
+                rows.update(_rows_of(run))
             context = context_of(run).derive(cancel=signal, depth=depth)
-            rows.update({(row.number, row.iteration): row for row in run.steps.all()})
             journey = Journey(run, definition, context, watch, journal, RunTools(definition), rows)
             return _why_ended(run, walk(journey), signal, watch)
         except DomainError as error:
@@ -110,6 +113,13 @@ def _ending(
         except Exception:  # the boundary: a run must not stay "running" for ever
             logger.exception("Run %s stopped unexpectedly", run.pk)
             return Ending(status=RunStatus.FAILED, error=UNEXPECTED)
+
+
+_STEPS = Worded(lambda: RunStep.objects.filter(run=UUID(int=0)).order_by())
+
+
+def _rows_of(run: Run) -> Rows:
+    return Rows({(row.number, row.iteration): row for row in _STEPS.all(run.pk)})
 
 
 def _finish(run: Run, journal: Journal, ending: Ending) -> None:

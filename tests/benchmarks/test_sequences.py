@@ -58,7 +58,7 @@ def test_a_thousand_runs_at_once(measured: Mapping[str, Any]) -> None:
 def test_from_the_request_to_the_first_step(measured: Mapping[str, Any]) -> None:
     took = measured["first"]
     row = Row(
-        "from starting a run to its first step", "ms", round(took, 3), "the limit", 30,
+        "from the POST that starts a run to its first step", "ms", round(took, 3), "the limit", 30,
         round(took / 30, 4), 1, took <= 30, 30,
     )  # fmt: skip
     held([row])

@@ -161,10 +161,11 @@ def disturb(workers: list[Worker]) -> dict[str, int]:
 
 def wait_for_work(chance: random.Random) -> None:
     """Wait until some more runs are over, and then for a moment in the midst of others."""
+    from config.lib.patience import patiently
     from sequences.models import Run
 
     over = Run.objects.exclude(finished_at=None)
-    before = over.count()
+    before = patiently(over.count)  # PostgreSQL may be on its way down or up
     product.until(lambda: over.count() >= before + 3, PATIENCE)
     product.until(Run.objects.filter(status="running").exists, seconds=5)
     time.sleep(chance.uniform(0, 0.1))
@@ -172,10 +173,12 @@ def wait_for_work(chance: random.Random) -> None:
 
 def at_work(worker: Worker) -> bool:
     """Tell whether a worker has a run."""
+    from config.lib.patience import patiently
     from sequences.models import Run
 
     node = f"{worker.name}@test"
-    return bool(worker.pool()) and Run.objects.filter(worker=node, status="running").exists()
+    running = Run.objects.filter(worker=node, status="running")
+    return bool(worker.pool()) and patiently(running.exists)
 
 
 def restart_postgresql(folder: Path) -> None:
