@@ -170,11 +170,11 @@ def test_what_is_typed_without_a_network_is_sent_when_it_is_back(
 ) -> None:
     sign_in("ada")
     begin(page)
-    page.route("**/sequences/drafts/**", lambda route: route.fulfill(status=429, body=""))
+    page.route("**/sequences/drafts/*/edit", lambda route: route.fulfill(status=429, body=""))
     page.locator("#name").fill("Not lost")
     expect(page.get_by_text("Not saved: the server cannot be reached.")).to_be_visible()
     page.get_by_label("Description").fill("Nor this.")
-    page.unroute("**/sequences/drafts/**")
+    page.unroute("**/sequences/drafts/*/edit")
     saved(lambda document: (document["name"], document["description"]) == ("Not lost", "Nor this."))
     expect(page.get_by_text("Not saved:")).to_have_count(0)
 
