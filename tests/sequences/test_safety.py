@@ -131,7 +131,7 @@ def test_the_builder_shows_what_a_draft_may_do_and_what_is_worth_a_look(
             rows=[Row(name="t", source="previousStep", value="gone")],
         ),
     ]
-    row = draft_begin(alice, Draft(name="Tidy", steps=steps))
+    row = draft_begin(alice, Draft(name="Tidy", schema='{"type": "object"}', steps=steps))
     client.force_login(alice)
     page = client.get(f"/sequences/drafts/{row.pk}/edit").content.decode()
     shown = page.partition('id="draft-safety"')[2].partition("</aside>")[0]
