@@ -171,6 +171,8 @@ def _unknown(source: InputSource, known: Known) -> str:
     match source:
         case LoopItem() if "item" not in known.context:
             return "Run a test to see the items of the list."
+        case InitialInput() if not known.context["initial"]:
+            return "Run a test to see it: there is no sample input yet."
         case InitialInput(key=str(key)) if key and key not in known.context["initial"]:
             return f"The sample input has no “{key}” to show."
     return not_yet(source_references(source), known)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from django.db.models import Count, Max
@@ -10,7 +11,7 @@ from django.db.models import Count, Max
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import DraftOutput, Run, RunStep, SequenceDraft
 from sequences.models.run_step import OPEN
-from sequences.testing_plan import item_key, step_digests
+from sequences.testing_plan import item_key, names_read, step_digests
 
 MOST_ITEMS = 50
 """Items of a loop that are listed one by one."""
@@ -22,6 +23,7 @@ STATES = {
     "": "Not tested yet",
     "fresh": "Tested",
     "stale": "Changed since it was tested",
+    "behind": "What it reads is newer",
     "edited": "Edited by hand",
     "failed": "Failed",
     "running": "Being tested",
@@ -30,6 +32,7 @@ STATES = {
 BADGES = {
     "fresh": "is-ok",
     "stale": "is-warn",
+    "behind": "is-warn",
     "edited": "is-info",
     "failed": "is-failed",
     "running": "is-running",
@@ -115,9 +118,14 @@ def board_of(
             else:
                 items.setdefault(one.key, []).append(one)
     steps = []
+    newest: dict[str, datetime] = {}  # by the name of an output: when it, or what it reads, changed
     for number, step in enumerate(definition["steps"], 1):
         key = str(step.get("key") or "")
         known, row = kept.get(key), rows.get(key)
+        since = max((newest[name] for name in names_read([step]) if name in newest), default=None)
+        behind = known is not None and since is not None and since > known.updated_at
+        if known is not None and (stored := step.get("storeOutputAs")):
+            newest[str(stored)] = max(known.updated_at, since or known.updated_at)
         looped = bool(step.get("forEach"))
         listed, more = _items(key, known, items.get(key, ()), kept) if looped else ((), 0)
         steps.append(
@@ -125,7 +133,7 @@ def board_of(
                 key=key,
                 number=number,
                 name=_name(step, names),
-                state=_state(known, digests.get(key, ""), row),
+                state=_state(known, digests.get(key, ""), row, behind=behind),
                 row=row,
                 kept=known,
                 items=listed,
@@ -150,7 +158,7 @@ def outputs_mark(draft: SequenceDraft) -> str:
     return f"{newest['count']}-{newest['newest'].isoformat() if newest['newest'] else ''}"
 
 
-def _state(known: DraftOutput | None, digest: str, row: RunStep | None) -> str:
+def _state(known: DraftOutput | None, digest: str, row: RunStep | None, *, behind: bool) -> str:
     if row is not None and row.status in OPEN:
         return "running"
     if known is None:
@@ -159,6 +167,8 @@ def _state(known: DraftOutput | None, digest: str, row: RunStep | None) -> str:
         return "edited"
     if known.digest != digest:
         return "stale"
+    if behind and not known.error:
+        return "behind"
     return "failed" if known.error else "fresh"
 
 

@@ -18,7 +18,7 @@ def outputs_keep(run_id: UUID) -> None:
     if run is None:
         return
     digests = step_digests(run.plan)
-    rows = run.steps.filter(iteration=None, status__in=KEPT).exclude(key="")
+    rows = run.steps.filter(iteration=None, status__in=KEPT).exclude(key="").order_by("number")
     for row in rows:
         DraftOutput.objects.update_or_create(
             draft_id=run.draft_id,

@@ -37,6 +37,8 @@ def act(draft: Draft, action: str) -> Acted:
             return _insert(draft, len(steps), StepDraft(tool=tool))
         case "add-approval", []:
             return _insert(draft, len(steps), StepDraft(kind=APPROVAL))
+        case "insert", [index] if tool and 0 < index == len(steps) and _is_blank(steps[-1]):
+            return _choose(draft, index - 1, tool)
         case "insert", [index] if index <= len(steps):
             return _insert(draft, index, _new(tool))
         case "choose", [index] if index < len(steps):
@@ -93,6 +95,12 @@ def _act_on_rows(draft: Draft, name: str, numbers: list[int]) -> Acted:
             return Acted("add-final", "Removed a value of the output")
         case _:
             return Acted()
+
+
+def _is_blank(step: StepDraft) -> bool:
+    """Tell whether nothing was said of a step yet, as of the one that a new draft begins with."""
+    said = (step.tool, step.title, step.store_as, step.when, step.rows)
+    return step.kind == TOOL and not any(said)
 
 
 def _new(tool: str) -> StepDraft:

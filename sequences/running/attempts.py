@@ -29,6 +29,10 @@ JITTER = 0.1
 """By which part of itself a pause may be longer, so that runs that failed together part."""
 
 
+UNKNOWN = "unknown tool"
+"""Stands for the name of a tool of which no row is left; its id tells a person nothing."""
+
+
 def spec_for(step: Step, row: RunStep, tools: RunTools) -> ToolSpec:
     """Return the step's tool at its pinned or current version, and name it in the row."""
     tool = name_tool(step, row, tools)
@@ -46,7 +50,7 @@ def spec_for(step: Step, row: RunStep, tools: RunTools) -> ToolSpec:
 def name_tool(step: Step, row: RunStep, tools: RunTools) -> Tool | None:
     """Name in the row the tool that the step calls, and return it if there is such a one."""
     tool = tools.tool_of(step)
-    row.tool, row.tool_name = tool, tool.wire_name if tool else step.tool[:64]
+    row.tool, row.tool_name = tool, tool.wire_name if tool else UNKNOWN
     return tool
 
 

@@ -74,9 +74,9 @@ def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Itera
 
     def note(message: ConsoleMessage) -> None:
         # an event alone is how htmx logs that a stream of events broke off
-        if message.type == "error" and not re.search(
-            r"status of 4\d\d|htmx:(sendAbort|afterRequest)|^\[object Event\]$", message.text
-        ):
+        refused = r"status of 4\d\d|Status Error Code 4\d\d"
+        broken_off = r"htmx:(sendAbort|afterRequest)|^\[object Event\]$"
+        if message.type == "error" and not re.search(f"{refused}|{broken_off}", message.text):
             problems.append(f"{message.text} ({message.location})")
 
     page.on("console", note)

@@ -60,7 +60,6 @@ def test_a_draft_is_tested_step_by_step_and_goes_on_from_an_edited_output(
 ) -> None:
     sign_in("ada")
     page.goto(f"/sequences/drafts/{draft.pk}/edit")
-    page.get_by_role("heading", name="Test it").scroll_into_view_if_needed()
     expect(page.get_by_role("heading", name="Test input")).to_be_visible()
     expect(card_of(page, "trim")).to_contain_text("Not tested yet")
     page.locator("#run-text").fill("  two words ")
@@ -88,7 +87,6 @@ def test_a_step_is_tested_from_its_menu_with_what_was_typed_a_moment_ago(
 ) -> None:
     sign_in("ada")
     page.goto(f"/sequences/drafts/{draft.pk}/edit")
-    page.get_by_role("heading", name="Test it").scroll_into_view_if_needed()
     page.locator("#run-text").fill("three short words")
     page.locator("#steps-0-options").click()
     page.locator("#steps-0-title").fill("Cut it")

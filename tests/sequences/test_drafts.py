@@ -438,7 +438,7 @@ def test_a_save_swaps_in_no_field(client: Client) -> None:
     answer = client.post(page, {**first, "name": "Shout", "steps-0-timeout": "x"}, headers=HTMX)
     text = answer.content.decode()
     assert 'name="name"' not in text and 'name="steps-0-timeout"' not in text
-    assert text.count("hx-swap-oob") == 5
+    assert text.count("hx-swap-oob") == 6
     assert "steps-0-timeout-error" in text and "This must be a whole number." in text
 
 

@@ -241,6 +241,7 @@ def test_a_deleted_tool_is_named(alice: User) -> None:
 def test_a_tool_that_never_was_fails_its_step(alice: User, name: str) -> None:
     run = ran(alice, {"stepNumber": 1, "toolToRunId": name})
     assert (run.error["code"], run.steps.get().tool) == ("unknown_tool", None)
+    assert run.error["message"].startswith("Step 1 (unknown tool) failed:")
 
 
 def test_a_pinned_version_is_run_and_a_missing_one_is_told(alice: User) -> None:

@@ -15,6 +15,8 @@ from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.invocation import Caller
 from sequences import runs
+from sequences.drafts import draft_begin
+from sequences.forms.drafts import Draft, Row, StepDraft
 from sequences.models import Run
 from sequences.safety import safety_of
 from tests import factories
@@ -132,3 +134,25 @@ def test_the_page_of_the_tool_shows_what_its_steps_require(
     page = client.get(reverse("registry:tool_detail", args=[guarded.pk])).content.decode()
     assert "Required by its steps" in page
     assert "<code>mail:send</code>" in page
+
+
+def test_the_builder_shows_what_a_draft_may_do_and_what_is_worth_a_look(
+    client: Client, alice: User
+) -> None:
+    deletes = api_tool("DELETE", required_scopes=["files:delete"])
+    steps = [
+        StepDraft(key="del", tool=deletes.wire_name, store_as="gone", when="true"),
+        StepDraft(
+            key="say",
+            tool=workshop.make("echo").wire_name,
+            rows=[Row(name="t", source="previousStep", value="gone")],
+        ),
+    ]
+    row = draft_begin(alice, Draft(name="Tidy", schema='{"type": "object"}', steps=steps))
+    client.force_login(alice)
+    page = client.get(f"/sequences/drafts/{row.pk}/edit").content.decode()
+    shown = page.partition('id="draft-safety"')[2].partition("</aside>")[0]
+    assert "destructive" in shown
+    assert "files:delete" in shown
+    assert "Step 1 may be skipped by its condition" in shown
+    assert 'href="#step-say"' in shown

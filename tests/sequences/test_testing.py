@@ -12,6 +12,7 @@ from registry.models import Tool
 from sequences.definition import DefinitionInvalid
 from sequences.models import DraftOutput, Run, SequenceDraft
 from sequences.running import execute
+from sequences.test_board import board_of
 from sequences.testing import (
     NotTestedYet,
     Trial,
@@ -205,3 +206,25 @@ def test_the_items_of_a_loop_are_tested_one_by_one(draft: SequenceDraft) -> None
     assert DraftOutput.objects.get(step_key="l__item1").output == [{"t": "y"}]
     with pytest.raises(InvalidInput, match="There is no item 3; there are 2"):
         item_start(trial, 2, user=draft.owner)
+
+
+def test_outputs_are_kept_by_the_time_the_end_of_a_test_is_told(
+    draft: SequenceDraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    echo = workshop.make("echo")
+    seen: list[int] = []
+    monkeypatch.setattr(
+        "sequences.states.tell", lambda run_id: seen.append(DraftOutput.objects.count())
+    )
+    try_out(draft, definition_of(echo))
+    assert seen[-1] == 3
+
+
+def test_a_step_is_told_to_be_behind_once_what_it_reads_was_edited(draft: SequenceDraft) -> None:
+    definition = definition_of(workshop.make("echo"))
+    test = try_out(draft, definition)
+    output_edit(draft, definition, "b", {"t": "other"})
+    states = [step.state for step in board_of(draft, definition, {}, test)]
+    assert states == ["fresh", "edited", "behind"]
+    try_out(draft, definition, first="c", last="c")
+    assert [step.state for step in board_of(draft, definition, {}, None)][2] == "fresh"

@@ -69,6 +69,7 @@ function request(action) {
         restore();
         refocus(focused);
       }
+      if (answer === "ok") document.body.dispatchEvent(new Event("draft-kept"));
       return answer;
     });
 }

@@ -17,16 +17,31 @@ document.addEventListener(
   true,
 );
 
+let asked = false;
 document.addEventListener("htmx:confirm", (event) => {
   if (event.detail.elt.id !== "test-form") return;
   event.preventDefault();
-  saved().then((kept) => kept && event.detail.issueRequest(true));
+  asked = true;
+  saved().then((kept) => {
+    if (kept) event.detail.issueRequest(true);
+    else asked = false;
+  });
 });
 
-// What was sent comes back as the server has it; what was unfolded stays so.
+// While a button's answer is on its way, nothing else may put another form in the place of this one.
+const isRefresh = ({ detail }) => detail.requestConfig?.elt?.id === "test-refresh";
+document.addEventListener("htmx:beforeSwap", (event) => {
+  if (isRefresh(event) && asked) event.detail.shouldSwap = false;
+});
+document.addEventListener("htmx:afterRequest", ({ detail }) => {
+  if (detail.requestConfig?.elt?.id === "test-form") asked = false;
+});
+
+// What was sent comes back as the server has it; what was unfolded stays so, and where the draft was
+// changed beside the tests, what is being typed in them too.
 let restore = () => {};
 document.addEventListener("htmx:beforeSwap", (event) => {
-  if (isPanel(event)) restore = remember(event.detail.target, { typed: false });
+  if (isPanel(event)) restore = remember(event.detail.target, { typed: isRefresh(event) });
 });
 document.addEventListener("htmx:afterSettle", ({ detail }) => {
   const panel = document.getElementById("test-panel");
