@@ -351,7 +351,7 @@ CROSS JOIN LATERAL (
 INSERT INTO sequences_runrequest (id, run_id, step_id, title, message, asked_at, expires_at,
     approved, note, answered_at, answered_by_id)
 SELECT md5('question' || i)::uuid, r.id, step.id, 'Go on?', 'Shall it be sent?', r.created_at,
-    now() + (i - 10000) * interval '2 seconds', CASE WHEN r.status <> 'waiting' THEN true END, '',
+    now() + i * interval '1 hour', CASE WHEN r.status <> 'waiting' THEN true END, '',
     CASE WHEN r.status <> 'waiting' THEN r.finished_at END,
     CASE WHEN r.status <> 'waiting' THEN r.user_id END
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
