@@ -129,6 +129,7 @@ def queued() -> Any:
 def disturb(workers: list[Worker]) -> dict[str, int]:
     """Kill workers and their pools at random, lose the queue, restart PostgreSQL, deploy."""
     from django.conf import settings
+    from django.db import connection
     from redis import Redis
 
     deeds: Counter[str] = Counter()
@@ -153,6 +154,7 @@ def disturb(workers: list[Worker]) -> dict[str, int]:
                 Redis.from_url(settings.REDIS_URL).flushall()
             case "database restarted":
                 restart_postgresql(Path(os.environ["OUTFITTER_VAR"]))
+                connection.close()  # the one this process had went with the old server
             case "handed over":
                 worker.stop()
                 worker.start()
