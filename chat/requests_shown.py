@@ -4,10 +4,8 @@ from chat.models import InputRequest
 from chat.parts import Ask
 from config.lib.types import JsonObject
 
-ASKED = (
-    *("arguments", "schema", "reason", "names", "question", "options"),
-    *("agent", "conversation", "turn"),
-)
+ABOUT = frozenset({"request", "id", "kind", "tool", "inner_call"})
+"""What an `input.required` tells besides what is asked, which is all the rest of it."""
 
 
 def ask_of_event(data: JsonObject) -> Ask:
@@ -19,7 +17,7 @@ def ask_of_event(data: JsonObject) -> Ask:
         call_id=data["id"],
         tool=data.get("tool") or "",
         title=data.get("title") or data.get("tool") or "",
-        asked={key: data[key] for key in ASKED if key in data},
+        asked={key: value for key, value in data.items() if key not in ABOUT},
     )
 
 

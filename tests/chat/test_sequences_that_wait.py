@@ -13,10 +13,11 @@ from chat import preparing, services, tasks, turns
 from chat.continuing import turn_continue
 from chat.endings import turn_interrupt
 from chat.errors import RequestAnswered
-from chat.models import InputRequest
+from chat.models import InputRequest, TurnEvent
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.requests import Reply, request_answer
+from chat.requests_shown import ask_of_event, ask_of_row
 from config.lib.errors import NotFound
 from registry.approval import Effect, Verdict
 from registry.errors import InvalidArguments
@@ -386,3 +387,13 @@ def test_somebody_else_cannot_answer_what_a_run_asks(alice, bob, model, worker):
     assert Run.objects.get().status == "waiting"
     turns.turn_stop(turn.pk)
     finished(turn)
+
+
+def test_the_card_says_the_same_from_its_event_and_from_its_row(alice, model, worker):
+    """Whoever watches sees it by the event, and whoever comes later by the row."""
+    _, (request,) = called(alice, model, approving(inputSchema=FORM))
+    told = TurnEvent.objects.get(name="input.required").data
+    live, kept = ask_of_event(told), ask_of_row(request)
+    assert live.asked == kept.asked
+    assert (live.asks_for_run, live.asked["title"]) == (True, "Send it?")
+    assert live.asked["run"] == str(Run.objects.get().pk)
