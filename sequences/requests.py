@@ -124,7 +124,7 @@ def _unfit(error: InvalidArguments) -> InvalidInput:
     """Return what does not fit as a problem of an answer, and not of a tool's arguments."""
     if not (problems := error.extra.get("problems")):
         return InvalidInput(error.message, "Correct the values and answer again.")
-    told = "; ".join(f"{each['path'].removeprefix('$.')}: {each['message']}" for each in problems)
+    told = "; ".join(f"{each['path'].removeprefix('$.')} {each['message']}" for each in problems)
     return InvalidInput(
         f"The answer does not fit the form: {told}.",
         "Correct the named fields and answer again.",

@@ -138,7 +138,7 @@ function sift(item, words) {
 // ---- what was saved is checked too: the same message is told once
 function sayOnce() {
   for (const problem of document.querySelectorAll("#builder .check-problem")) {
-    const row = problem.closest(".check").id.replace(/-check$/, "");
+    const row = problem.closest(".row-check").id.replace(/-check$/, "");
     const told = document.querySelectorAll(`#${CSS.escape(row)}-error p`);
     problem.hidden = [...told].some((other) => other.textContent.trim() === problem.textContent.trim());
   }
