@@ -20,6 +20,9 @@ FRAME = 500
 RECORD_BUDGET = 64_000
 """Bytes of one answer that the conversation keeps."""
 
+LOGGED = ("stepNumber", "title", "tool", "status", "message")
+"""What the conversation keeps of each step of a run; the rest stands on the page of the run."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
@@ -140,7 +143,7 @@ def _kept(details: JsonObject) -> JsonObject:
     kept = {key: value for key, value in worded.items() if size_of(value) <= RECORD_BUDGET}
     if isinstance(log := details.get("log"), list):
         kept["log"] = [
-            {key: entry.get(key) for key in ("stepNumber", "tool", "status", "message")}
+            {key: entry[key] for key in LOGGED if key in entry}
             for entry in log
         ]
     return kept

@@ -36,7 +36,7 @@ def step_noted(card: CallCard, note: JsonObject) -> None:
     card.run_id = note.get("run") or card.run_id
     if "plan" in note:
         card.steps = card.steps or [
-            {"number": step["step"], "message": step["message"], "status": "planned"}
+            {"number": step["step"], "title": step["message"], "status": "planned"}
             for step in note["plan"]
         ]
         return
@@ -44,7 +44,7 @@ def step_noted(card: CallCard, note: JsonObject) -> None:
     step: dict[str, Any] = {"number": number, "message": message, "status": note.get("status", "")}
     for place, earlier in enumerate(card.steps):
         if number is not None and earlier["number"] == number:
-            card.steps[place] = step
+            card.steps[place] = {"title": earlier.get("title"), **step}
             return
     card.steps.append(step)
 
@@ -60,6 +60,7 @@ def _steps_logged(before: list[JsonObject], log: list[JsonObject]) -> list[JsonO
 def _step_logged(entry: JsonObject) -> JsonObject:
     return {
         "number": entry.get("stepNumber"),
+        "title": entry.get("title"),
         "tool": entry.get("tool"),
         "message": entry.get("message") or entry.get("tool"),
         "status": entry.get("status", ""),

@@ -246,7 +246,8 @@ class TurnView:
         if ask is None:
             return []
         ask.answer = {key: data[key] for key in TOLD if key in data}
-        if (card := self._calls.get(ask.call_id)) and data.get("arguments") is not None:
+        card = self._calls.get(ask.call_id)
+        if card and data.get("arguments") is not None and not ask.asks_for_run:
             card.arguments = data["arguments"]  # what it is called with
         ask.answered_at = parse_datetime(data.get("answered_at") or "")
         changes = [Change(ask, new=False)]

@@ -13,11 +13,11 @@ LARGEST_SHORTENED = 4_000
 
 
 def execution_log(run: Run) -> list[JsonObject]:
-    """Return `[{stepNumber, tool, status, message, output|error, started_at, duration_ms,
+    """Return `[{stepNumber, title, tool, status, message, output|error, started_at, duration_ms,
     attempts}]` in the order of the steps.
 
     A step that fell back to another value has both its error and that output; one with a loop has
-    one entry.
+    one entry. A step without a title has none here.
     """
     steps = list(run.steps.filter(iteration=None).order_by("number"))
     log = [_entry(step, step.output) for step in steps]
@@ -34,6 +34,7 @@ def run_details(run: Run) -> JsonObject:
 def _entry(step: RunStep, output: JsonValue) -> JsonObject:
     entry: JsonObject = {
         "stepNumber": step.number,
+        **({"title": step.title} if step.title else {}),
         "tool": step.tool_name,
         "status": step.status,
         "message": step.message,

@@ -1,6 +1,7 @@
 """A turn is folded into the same parts live, from its events, and later, from its rows."""
 
 import json
+import re
 
 import pytest
 
@@ -269,3 +270,45 @@ def test_a_page_that_comes_later_is_given_all_that_was_said(turn):
     assert "First" in html
     html = told(view, ("text.delta", {"text": " too"}))
     assert "First" not in html
+
+
+PLAN = {"id": "a", "plan": [{"step": 1, "message": "Add up"}, {"step": 2, "message": "Send it"}]}
+
+
+def test_a_step_keeps_its_title_while_it_goes_and_when_the_run_is_over(turn):
+    view = view_for(turn)
+    note = {"id": "a", "step": 1, "status": "succeeded", "message": "It is 4."}
+    html = told(view, ("tool.call", CALLS[0]), ("tool.progress", PLAN), ("tool.progress", note))
+    assert re.search(r"Add up</span>\s*It is 4\.", html)
+    assert "Send it" in html
+    log = [{"stepNumber": 1, "title": "Add up", "status": "succeeded", "message": "It is 4."}]
+    html = told(view, ("tool.result", {"id": "a", **GAVE, "details": {"log": log}}))
+    assert re.search(r"Add up</span>\s*It is 4\.", html)
+
+
+def test_values_for_a_question_of_a_run_are_not_taken_for_the_arguments_of_the_call(turn):
+    view = view_for(turn)
+    asks = {"request": "r", "id": "a", "kind": "approval", "tool": "calculator"}
+    run = {"run": "5f0f4f8e-0000-4000-8000-000000000000", "run_request": "q", "title": "Send it?"}
+    values = {"decision": "approve", "arguments": {"greeting": "Hello"}}
+    told(
+        view,
+        ("tool.call", CALLS[0]),
+        ("input.required", {**asks, **run, "arguments": {}}),
+        ("input.answered", {"request": "r", **values}),
+    )
+    (group,) = [part for part in view.parts if isinstance(part, Group)]
+    assert group.cards[0].arguments == CALLS[0]["arguments"]
+
+
+def test_a_call_whose_run_is_in_doubt_leads_to_the_run_and_is_not_offered_again(turn):
+    view = view_for(turn)
+    run = "5f0f4f8e-0000-4000-8000-000000000000"
+    error = {**BROKE["error"], "code": "run_in_doubt"}
+    details = {"details": {"run_id": run}}
+    for code, again in ((error, False), (BROKE["error"], True)):
+        record = {"id": "a", **BROKE, "error": code, **details}
+        html = told(view, ("tool.call", CALLS[0]), ("tool.result", record))
+        assert ("Try again" in html) is again
+        assert ("Say what became of it" in html) is not again
+        assert run in html
