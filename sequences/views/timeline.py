@@ -281,7 +281,8 @@ def _blocks(lines: list[tuple[JsonObject, Line]]) -> list[Block]:
         for line in together:
             branches.setdefault(line.branch, []).append(line)
         group = "" if key.startswith("#") else key
-        blocks.append(Block(group=group, branches=list(branches.items())))
+        named = [(name.replace("_", " ").capitalize(), rows) for name, rows in branches.items()]
+        blocks.append(Block(group=group, branches=named))
     return blocks
 
 
