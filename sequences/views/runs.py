@@ -122,7 +122,9 @@ def _like(request: SignedInRequest, tool: Tool) -> dict[str, str] | None:
     """Return the input of the run or the sample that the address names, as a form holds it."""
     given = None
     try:
-        run = selectors.runs_of(request.user).filter(pk=UUID(request.GET.get("like", "")), tool=tool)
+        run = selectors.runs_of(request.user).filter(
+            pk=UUID(request.GET.get("like", "")), tool=tool
+        )
         given = run.values_list("input", flat=True).first()
     except ValueError:
         if number := whole_number(request.GET.get("sample", "")):

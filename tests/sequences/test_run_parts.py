@@ -17,8 +17,10 @@ from registry.models import Tool
 from sequences import running
 from sequences.models import Run, RunArtifact, RunStep, SequenceDraft
 from sequences.sample_inputs import sample_save
+from sequences.states import run_cancel
 from sequences.views.timeline import timeline_of
 from tests.sequences import workshop
+from tests.sequences.asking import asking
 
 SignIn = Callable[[User], Client]
 
@@ -247,6 +249,19 @@ def test_what_belongs_to_another_run_is_not_found(
     other = workshop.run_of(file.run.tool, alice)
     for part in (f"steps/{file.step_id}/", f"files/{file.pk}"):
         assert client.get(f"/runs/{other.pk}/{part}").status_code == 404
+
+
+def test_a_question_is_named_by_what_it_asks(client: Client, alice: User) -> None:
+    run = asking(alice).run
+    assert [line.title for line in timeline_of(run).lines] == ["", "Print it?", ""]
+    assert run.steps.get(number=2).title == "Print it?"
+    run_cancel(run)
+    workshop.run_of(run.tool, alice)
+    client.post(reverse("sequences:run_retry", args=[run.pk]), {"from_step": "1"})
+    again = Run.objects.get(retry_of=run)
+    address = f"/runs/{run.pk}/compare/{again.pk}"
+    assert address in shown(client, again)  # the one that it retries, whatever ran in between
+    assert "2. Print it?</span>" in client.get(address).content.decode()
 
 
 def test_a_run_begins_with_the_input_of_another(client: Client, alice: User, echo: Tool) -> None:

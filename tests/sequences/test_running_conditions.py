@@ -36,7 +36,7 @@ def test_a_condition_that_cannot_be_worked_out_fails_the_step(alice: User) -> No
 
 
 def test_what_a_condition_misses_is_named_with_the_way_to_ask_for_it() -> None:
-    with pytest.raises(ConditionFailed, match="reads “initial.tone”, which is not") as told:
+    with pytest.raises(ConditionFailed, match=r"reads “initial\.tone”, which is not") as told:
         holds('initial.n == 1 && initial.tone == "formal"', {"initial": {"n": 1}})
     assert told.value.hint == "Where it may be left out, ask for it first: has(initial.tone) && …"
     assert holds('has(initial.tone) && initial.tone == "x"', {"initial": {}}) is False

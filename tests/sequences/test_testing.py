@@ -229,3 +229,15 @@ def test_a_step_is_told_to_be_behind_once_what_it_reads_was_edited(draft: Sequen
     assert states == ["fresh", "edited", "behind"]
     try_out(draft, definition, first="c", last="c")
     assert [step.state for step in board_of(draft, definition, {}, None)][2] == "fresh"
+
+
+def test_a_step_whose_fallback_was_used_is_told_from_one_that_went_well(
+    draft: SequenceDraft,
+) -> None:
+    definition = definition_of(workshop.make("echo"))
+    failing = str(workshop.make("fail").pk)
+    definition["steps"][2] |= {"toolToRunId": failing, "fallback": {"value": {"t": "instead"}}}
+    test = try_out(draft, definition)
+    told = board_of(draft, definition, {}, test)[2]
+    assert (told.words, told.badge) == ("Failed; its fallback was used", "is-warn")
+    assert "instead" in told.text
