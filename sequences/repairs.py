@@ -121,20 +121,21 @@ def repairs_of(
         return _held(given, called, called.live, pinned)
     now = misfits(given, called.live.schema)
     fitted = _last_that_fitted(given, called.earlier, now)
-    new = [misfit for misfit in now if fitted and misfit not in misfits(given, fitted.schema)]
+    breaking = [misfit for misfit in now if fitted and misfit not in misfits(given, fitted.schema)]
+    new = breaking + _dropped(given, called.live.schema, fitted, called.earlier)
     told = [_told(called.name, misfit) for misfit in new]
     offers: list[Repair] = []
-    if new and fitted is not None:
-        if not misfits(given, fitted.schema):
-            label = f"Keep to version {fitted.number}, which fits"
-            offers.append(Repair(kind="pin", to=str(fitted.number), label=label))
+    if breaking and fitted is not None and not misfits(given, fitted.schema):
+        label = f"Keep to version {fitted.number}, which fits"
+        offers.append(Repair(kind="pin", to=str(fitted.number), label=label))
+    if new:
         offers += _mended(given, called.live.schema, new)
     if called.notice:
         told.append(called.notice)
         offers += _replaced(given, called)
     if not told:
         return None
-    return Repairs(told=tuple(told), repairs=_each_once(offers), breaks=bool(new))
+    return Repairs(told=tuple(told), repairs=_each_once(offers), breaks=bool(breaking))
 
 
 def _held(given: Mapping[str, Given], called: Called, live: Version, pinned: int) -> Repairs | None:
@@ -155,6 +156,29 @@ def _held(given: Mapping[str, Given], called: Called, live: Version, pinned: int
     label = f"Follow the live version ({live.number}): its inputs fit"
     offer = Repair(kind="follow", label=label)
     return Repairs(told=(f"{told}, and fits.",), repairs=(offer,), breaks=False)
+
+
+def _dropped(
+    given: Mapping[str, Given],
+    schema: JsonSchema,
+    fitted: Version | None,
+    earlier: Sequence[Version],
+) -> list[Misfit]:
+    """Return the inputs that a version before had, and that the tool now takes without using them.
+
+    It is so with a schema that is open to further inputs: nothing refuses them, and yet what they
+    give is lost. A closed schema refuses them, so they are among the misfits.
+    """
+    before = fitted or next(iter(earlier), None)
+    if before is None or schema.get("additionalProperties") or "patternProperties" in schema:
+        return []
+    known, kept = before.schema.get("properties", {}), schema.get("properties", {})
+    refused = {misfit.field for misfit in misfits(given, schema)}
+    return [
+        Misfit("unknown", name)
+        for name in given
+        if name in known and name not in kept and name not in refused
+    ]
 
 
 def _last_that_fitted(

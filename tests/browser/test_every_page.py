@@ -31,6 +31,11 @@ LOOK = """() => {
   for (const item of document.querySelectorAll(controls)) {
     if (item.checkVisibility() && !named(item)) told.push(`has no name for ${item.outerHTML}`);
   }
+  for (const item of document.querySelectorAll("td > .actions > *")) {
+    if (item.checkVisibility() && item.getBoundingClientRect().right > innerWidth) {
+      told.push(`cuts off ${item.textContent.trim()}`);
+    }
+  }
   return told;
 }"""
 

@@ -68,6 +68,35 @@ def test_an_input_under_a_new_name_is_offered_first_after_the_version_that_fits(
     ]
 
 
+def without_closing(schema: dict[str, Any]) -> dict[str, Any]:
+    """As the tools are that people make, which take further inputs without a word."""
+    return {key: value for key, value in schema.items() if key != "additionalProperties"}
+
+
+def test_an_input_under_a_new_name_is_offered_where_the_schema_is_open_too():
+    tool = called(without_closing(RENAMED), without_closing(OLD))
+    found = repairs_of({"city": Given()}, tool)
+    assert found is not None
+    assert found.breaks
+    assert "“forecast” has no input “city” any more." in found.told
+    assert labels({"city": Given()}, tool)[:3] == [
+        "Keep to version 1, which fits",
+        "Give what “city” gave to “city_name”",
+        "Take “city” out",
+    ]
+
+
+def test_a_value_that_an_open_schema_loses_is_told_and_breaks_nothing():
+    now = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+    given = {"city": Given(), "unit": Given()}
+    found = repairs_of(given, called(now, without_closing(OLD)))
+    assert found is not None
+    assert not found.breaks
+    assert labels(given, called(now, without_closing(OLD))) == ["Take “unit” out"]
+    takes_any = {**now, "additionalProperties": True}
+    assert repairs_of(given, called(takes_any, without_closing(OLD))) is None
+
+
 def test_the_only_missing_input_is_meant_however_it_is_called():
     schema = {**OLD, "properties": {"where": {"type": "string"}}, "required": ["where"]}
     assert "Give what “city” gave to “where”" in labels({"city": Given()}, called(schema, OLD))
