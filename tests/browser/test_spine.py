@@ -185,6 +185,7 @@ def build_three_steps(page: Page) -> None:
     step = page.get_by_role("listitem", name="Step 2")
     choose(step, "text", "previousStep", "trimmed", path="text")
     step.get_by_label("Store output as").fill("counted")
+    step.locator(".step-options > summary").click()
     step.get_by_label("Message on success").fill("Counted {{ result.count }}")
     add_step(page, 3, "change_case")
     step = page.get_by_role("listitem", name="Step 3")
