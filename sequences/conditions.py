@@ -69,12 +69,23 @@ def holds(condition: str, context: Mapping[str, Any]) -> bool:
     try:
         value = program.execute(context)
     except KeyError as error:
-        raise ConditionFailed(f"The condition reads {error}, which is not there.") from None
+        raise _absent(condition, str(error.args[0]) if error.args else "") from None
     except (ValueError, TypeError, ArithmeticError, RuntimeError) as error:
         raise ConditionFailed(f"The condition cannot be worked out: {str(error)[:200]}") from None
     if not isinstance(value, bool):
         raise ConditionFailed(f"The condition gives {str(value)[:50]!r}, not true or false.")
     return value
+
+
+def _absent(condition: str, key: str) -> ConditionFailed:
+    """Name what is not there as the condition reads it, and how to ask for it first."""
+    read = re.search(rf"\b(?:initial|steps|item)(?:\.\w+)*?\.{re.escape(key)}\b", condition)
+    if read is None:
+        return ConditionFailed(f"The condition reads “{key}”, which is not there.")
+    return ConditionFailed(
+        f"The condition reads “{read[0]}”, which is not there.",
+        f"Where it may be left out, ask for it first: has({read[0]}) && …",
+    )
 
 
 def _unread(condition: str, reason: str) -> str:

@@ -171,6 +171,11 @@ class Step(_Part):
         """Return the id of the tool that it calls; empty for a question to a person."""
         return self.tool_to_run_id or ""
 
+    @property
+    def name(self) -> str:
+        """Return the title, or what a person is asked; empty: the step is called as its tool is."""
+        return self.title or (self.approval.title[:120] if self.approval else "")
+
 
 class Definition(_Part):
     """A sequence; without `final_output_mapping` its result is the log of its execution."""

@@ -182,7 +182,7 @@ def _copy(row: RunStep, step: Step) -> RunStep:
         number=step.step_number,
         iteration=row.iteration,
         key=step.key or "",
-        title=step.title,
+        title=step.name,
         tool=row.tool,
         tool_name=row.tool_name,
         tool_version=row.tool_version,

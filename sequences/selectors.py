@@ -20,7 +20,7 @@ from registry.selectors import tool_owned_by, tool_visible_to, tools_usable_by, 
 from registry.specs import ToolSpec
 from sequences.definition import Definition, DefinitionInvalid, parse
 from sequences.flow import output_schema_of
-from sequences.models import Run, RunArtifact, RunRequest, RunStep, SequenceDraft
+from sequences.models import Run, RunArtifact, RunRequest, RunStep, SampleInput, SequenceDraft
 from sequences.shapes import ToolShape
 
 
@@ -81,6 +81,11 @@ def run_of(user: User, run_id: UUID) -> Run:
     if run is None:
         raise NotFound("There is no such run among yours.", "See your runs.")
     return run
+
+
+def samples_of(user: User, tool: Tool) -> QuerySet[SampleInput]:
+    """Return the inputs that a person saved in their own draft of a sequence, by name."""
+    return SampleInput.objects.filter(draft__tool=tool, draft__owner=user).order_by("name", "pk")
 
 
 def step_of(run: Run, step_id: UUID) -> RunStep:

@@ -102,6 +102,8 @@ def fallback_problems(place: Place, step: Step, tool: ToolShape | None) -> Itera
     found = _misfits(output, value)
     if found and step.for_each:  # the list of all outputs will do, too
         found = _misfits({"type": "array", "items": output}, value) and found
+    if found and isinstance(value, str) and value.lstrip().startswith(("{", "[")):
+        found = ["it begins like JSON but is none, so look for a missing bracket or quotation mark"]
     for message in found[:1]:
         what = f"“{tool.name}” gives" if tool else "the step gives"
         yield problem_at(

@@ -10,7 +10,7 @@ from django.db.models import Count, Max
 
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import DraftOutput, Run, RunStep, SequenceDraft
-from sequences.models.run_step import OPEN
+from sequences.models.run_step import OPEN, StepStatus
 from sequences.testing_plan import item_key, names_read, step_digests
 
 MOST_ITEMS = 50
@@ -26,6 +26,7 @@ STATES = {
     "behind": "What it reads is newer",
     "edited": "Edited by hand",
     "failed": "Failed",
+    "fell_back": "Failed; its fallback was used",
     "running": "Being tested",
 }
 
@@ -35,6 +36,7 @@ BADGES = {
     "behind": "is-warn",
     "edited": "is-info",
     "failed": "is-failed",
+    "fell_back": "is-warn",
     "running": "is-running",
 }
 
@@ -169,7 +171,10 @@ def _state(known: DraftOutput | None, digest: str, row: RunStep | None, *, behin
         return "stale"
     if behind and not known.error:
         return "behind"
-    return "failed" if known.error else "fresh"
+    if known.error:
+        return "failed"
+    fell = row is not None and row.run_id == known.run_id and row.status == StepStatus.FELL_BACK
+    return "fell_back" if fell else "fresh"
 
 
 def _items(

@@ -188,7 +188,7 @@ def _row(step: Step, status: StepStatus, output: JsonValue, given: JsonValue) ->
     return RunStep(
         number=step.step_number,
         key=step.key or "",
-        title=step.title,
+        title=step.name,
         status=status,
         input=given,
         output=output,

@@ -9,7 +9,10 @@ from config.lib.types import JsonObject, JsonValue
 from registry.schemas import canonical_json
 from sequences.mapping import EXPRESSION
 
-ASIDE = frozenset({"stepNumber", "title", "outputDisplaySuccess", "outputDisplayFailure", "retry"})
+ASIDE = frozenset(
+    {"stepNumber", "title", "outputDisplaySuccess", "outputDisplayFailure", "retry"}
+    | {"parallel", "continueOnFailure", "repeatable"}
+)
 """Fields of a step that do not change what it gives."""
 
 _NAME = re.compile(r"\bsteps\.\"?([A-Za-z_][A-Za-z0-9_]*)")

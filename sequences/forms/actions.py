@@ -51,9 +51,8 @@ def act(draft: Draft, action: str) -> Acted:
             return _remove(draft, index)
         case "toggle", [index] if index < len(steps):
             steps[index].disabled = not steps[index].disabled
-            return Acted(
-                label=f"Turned step {index + 1} {'off' if steps[index].disabled else 'on'}"
-            )
+            said = "off" if steps[index].disabled else "on"
+            return Acted(f"steps-{index}-menu", label=f"Turned step {index + 1} {said}")
         case _:
             return _act_on_places(draft, name, numbers)
 

@@ -33,6 +33,9 @@ KINDS: Final[Mapping[str, tuple[str, JsonObject]]] = MappingProxyType(
 STARTER_CHOICES = ("first", "second")
 """What a choice without choices has, since no value at all would fit it."""
 
+BEYOND_ASKING = frozenset({"texts", "object", "any"})
+"""Kinds that the form of an approval step has no field for (`step_checks.approval_problems`)."""
+
 OTHER = "other"
 """The kind of a property that only JSON can say."""
 
@@ -221,7 +224,14 @@ def _json_or_text(text: str) -> JsonValue:
         return text
 
 
-def kind_choices(kind: str) -> Sequence[tuple[str, str]]:
-    """Return the kinds to choose from, what only JSON can say among them where it is so."""
-    named = [(name, words) for name, (words, _) in KINDS.items()]
+def kind_choices(kind: str, asked: bool = False) -> Sequence[tuple[str, str]]:
+    """Return the kinds to choose from, what only JSON can say among them where it is so.
+
+    Of a person who is `asked` during a run, only those are to be had that a plain field takes.
+    """
+    named = [
+        (name, words)
+        for name, (words, _) in KINDS.items()
+        if not asked or name == kind or name not in BEYOND_ASKING
+    ]
     return [*named, (OTHER, "As its JSON says")] if kind == OTHER else named

@@ -37,6 +37,11 @@ class SchemaEditor:
     more: tuple[str, ...]
 
     @property
+    def asked(self) -> bool:
+        """Tell whether a person is asked for the fields: the form of an approval step."""
+        return _OF_STEP.match(self.prefix) is not None
+
+    @property
     def digest(self) -> str:
         """Return what tells whether the JSON was changed since it was shown."""
         return _digest(self.text)
@@ -48,7 +53,7 @@ class SchemaEditor:
         return [
             FieldRow(
                 field=field,
-                kinds=tuple(kind_choices(field.kind)),
+                kinds=tuple(kind_choices(field.kind, self.asked)),
                 prefix=f"{self.prefix}-{number}",
                 up=self.action("up", number) if number else "",
                 down=self.action("down", number) if number < len(fields) - 1 else "",

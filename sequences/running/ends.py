@@ -23,7 +23,7 @@ def row_of(run: Run, step: Step, iteration: int | None = None) -> RunStep:
         number=step.step_number,
         iteration=iteration,
         key=step.key or "",
-        title=step.title,
+        title=step.name,
         started_at=timezone.now(),
     )
 

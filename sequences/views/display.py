@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.schema_forms import FormField, form_fields
+from sequences.forms.static_values import text_from_static
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,24 +45,29 @@ def run_fields(
 ) -> list[RunField]:
     """Return a field for each input, holding what was sent or else its default.
 
-    `prefix` keeps the fields of several forms apart; the names in `sent` are without it.
+    What is required comes first: the database keeps no order of a schema's inputs. `prefix` keeps
+    the fields of several forms apart; the names in `sent` are without it.
     """
     errors = _errors_by_field(error)
     return [
         RunField(
             field=field,
-            value=_text(field.default) if sent is None else sent.get(field.name, ""),
+            value=_held(field.default, field) if sent is None else sent.get(field.name, ""),
             choices=tuple(_text(choice) for choice in field.enum),
             error=errors.get(field.name, ""),
             prefix=prefix,
         )
-        for field in form_fields(schema)
+        for field in sorted(form_fields(schema), key=lambda field: not field.required)
     ]
 
 
-def texts_of(values: JsonObject) -> dict[str, str]:
-    """Return values as the texts that a form holds."""
-    return {name: _text(value) for name, value in values.items()}
+def texts_of(values: JsonObject, schema: JsonSchema) -> dict[str, str]:
+    """Return values as the texts that a form of the schema holds."""
+    return {
+        field.name: _held(values[field.name], field)
+        for field in form_fields(schema)
+        if field.name in values
+    }
 
 
 def _errors_by_field(error: DomainError | None) -> dict[str, str]:
@@ -70,6 +76,14 @@ def _errors_by_field(error: DomainError | None) -> dict[str, str]:
         name = problem["path"].removeprefix("$.").split(".")[0].split("[")[0]
         told.setdefault(name, problem["message"])
     return told
+
+
+def _held(value: JsonValue, field: FormField) -> str:
+    if value is None:
+        return ""
+    if field.type == "json" and isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)  # a text where anything may be is JSON, too
+    return text_from_static(value, field)
 
 
 def _text(value: JsonValue) -> str:

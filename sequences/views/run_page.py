@@ -106,7 +106,9 @@ def _doubt(step: RunStep, refused: Refused | None) -> Doubt:
 
 
 def _before(run: Run) -> Run | None:
-    """Return the person's run of the same sequence before this one, to compare it with."""
+    """Return the run that this one retries, or the person's run of the same sequence before it."""
+    if run.retry_of_id:
+        return Run.objects.filter(pk=run.retry_of_id, user=run.user_id).only("pk").first()
     if run.tool_id is None or run.parent_step_id is not None:
         return None
     earlier = Run.objects.filter(

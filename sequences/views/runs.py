@@ -98,13 +98,14 @@ def run_retry(request: SignedInRequest, run_id: UUID) -> HttpResponse:
 def run_start(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Show the form made of the sequence's input schema, and start a run with what it holds.
 
-    `?like=` names a run of one's own whose input the form holds to begin with.
+    `?like=` names a run of one's own whose input the form holds to begin with, `?sample=` a saved
+    input of one's own draft.
     """
     tool = selectors.sequence_visible_to(request.user, tool_id)
     number = request.POST.get("version") or request.GET.get("version", "")
     asked = tool_as_asked(request.user, tool, number)
     if request.method == "GET":
-        return _start_page(request, asked, sent=_like(request, tool))
+        return _start_page(request, asked, sent=_like(request, asked))
     try:
         arguments = arguments_from_form(asked.input_schema, request.POST.dict())
         run = services.run_start(tool, arguments, context=_context(request), version=asked.version)
@@ -118,14 +119,18 @@ def _context(request: SignedInRequest) -> CallContext:
 
 
 def _like(request: SignedInRequest, tool: Tool) -> dict[str, str] | None:
-    """Return the input of the run that the address names, as a form holds it; None without one."""
-    text = request.GET.get("like", "")
+    """Return the input of the run or the sample that the address names, as a form holds it."""
+    given = None
     try:
-        run_id = UUID(text)
+        run = selectors.runs_of(request.user).filter(
+            pk=UUID(request.GET.get("like", "")), tool=tool
+        )
+        given = run.values_list("input", flat=True).first()
     except ValueError:
-        return None
-    run = selectors.runs_of(request.user).filter(pk=run_id, tool=tool).first()
-    return texts_of(run.input) if run and isinstance(run.input, dict) else None
+        if number := whole_number(request.GET.get("sample", "")):
+            samples = selectors.samples_of(request.user, tool).filter(pk=number)
+            given = samples.values_list("input", flat=True).first()
+    return texts_of(given, tool.input_schema) if isinstance(given, dict) else None
 
 
 def _start_page(
@@ -139,5 +144,7 @@ def _start_page(
         "tool": tool,
         "fields": run_fields(tool.input_schema, sent, error),
         "error": error,
+        "samples": selectors.samples_of(request.user, tool),
+        "sample": whole_number(request.GET.get("sample", "")),
     }
     return render(request, "sequences/run_start.html", context, status=422 if error else 200)

@@ -31,7 +31,7 @@ from sequences.models import Run, SampleInput, SequenceDraft
 from sequences.opened import Opened, opened_draft, opened_tool
 from sequences.test_board import board_of, outputs_mark
 from sequences.testing import Trial
-from sequences.views.display import run_fields
+from sequences.views.display import run_fields, texts_of
 from sequences.views.values import pretty
 
 FILLED = "test-form"
@@ -190,7 +190,7 @@ def _shown(
         "test": test,
         "digest": state.digest if state else "",
         "outputs": outputs_mark(bench.draft),
-        "fields": run_fields(bench.schema, _held(sent, sample, test), misfit),
+        "fields": run_fields(bench.schema, _held(bench.schema, sent, sample, test), misfit),
         "samples": kept,
         "sample": sample,
         "problem": bench.problem,
@@ -207,14 +207,11 @@ def _shown(
     )
 
 
-def _held(sent: Sent, sample: SampleInput | None, test: Run | None) -> dict[str, str] | None:
+def _held(
+    schema: JsonSchema, sent: Sent, sample: SampleInput | None, test: Run | None
+) -> dict[str, str] | None:
     """Return what the fields hold: what was sent, the sample, the last test's input, or nothing."""
     if sent is not None:
         return sent
     given = sample.input if sample else test.input if test else None
-    if given is None:
-        return None
-    return {
-        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        for name, value in given.items()
-    }
+    return None if given is None else texts_of(given, schema)

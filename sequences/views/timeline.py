@@ -197,11 +197,11 @@ def _line(
     inner: Mapping[UUID, list[Inner]],
 ) -> Line:
     step = steps.get(number)
-    parallel = plan.get("parallel") or {}
+    parallel, asked = plan.get("parallel") or {}, plan.get("approval") or {}
     return Line(
         number=number,
         anchor=str(plan.get("key") or number),
-        title=(step.title if step else "") or str(plan.get("title", "")),
+        title=(step.title if step else "") or str(plan.get("title") or asked.get("title", "")),
         tool_name=step.tool_name if step else names.get(str(plan.get("toolToRunId", "")), ""),
         branch=str(parallel.get("branch", "")),
         step=step,
@@ -281,7 +281,8 @@ def _blocks(lines: list[tuple[JsonObject, Line]]) -> list[Block]:
         for line in together:
             branches.setdefault(line.branch, []).append(line)
         group = "" if key.startswith("#") else key
-        blocks.append(Block(group=group, branches=list(branches.items())))
+        named = [(name.replace("_", " ").capitalize(), rows) for name, rows in branches.items()]
+        blocks.append(Block(group=group, branches=named))
     return blocks
 
 

@@ -96,7 +96,6 @@ def every_page(room: Showroom) -> dict[str, str]:
         "sequence-new": "/sequences/new",
         "sequence-edit": f"/sequences/{room.sequence.pk}/edit",
         "sequence-draft": f"/sequences/drafts/{room.sequence_draft.pk}/edit",
-        "step-palette": "/sequences/palette",
         "triggers": f"/sequences/{room.sequence.pk}/triggers",
         "triggers-none": f"/sequences/{room.quiet_sequence.pk}/triggers",
         "schedule-new": f"/sequences/{room.sequence.pk}/triggers/schedules/new",

@@ -125,7 +125,7 @@ def test_a_step_in_doubt_is_settled_by_the_keyboard(
     run = runs_shown.doubtful_run(sequence, admin, calculator)
     sign_in("admin")
     page.goto(f"/runs/{run.pk}/")
-    page.get_by_label("What it gave, as JSON").fill("2")
+    page.get_by_label("What it gave, as JSON").fill('{"result": 2, "expression": "1 + 1"}')
     page.get_by_role("button", name="It was done").focus()
     page.keyboard.press("Enter")
     eventually(lambda: run.steps.filter(number=1, status="succeeded").exists(), what="settled")

@@ -145,7 +145,7 @@ def test_a_sequence_made_in_the_browser_is_called_by_name_in_chat(
     page.goto("/sequences/")
     page.get_by_role("link", name="New sequence").first.click()
     page.get_by_role("button", name="Start a blank sequence").click()
-    page.get_by_label("Name", exact=True).fill("Count and shout")
+    page.locator("#name").fill("Count and shout")
     page.get_by_label("Description").fill(
         "Trims a text, counts its words and writes it in capitals."
     )

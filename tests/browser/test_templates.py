@@ -122,5 +122,5 @@ def test_a_changed_tool_is_told_and_mended_by_a_button(
     page.get_by_role("button", name="Name version 1").click()
     expect(page.get_by_text("Version 1 is called “before the change”.")).to_be_visible()
     shoot(page, "repairs-versions")
-    page.get_by_role("button", name="Into the draft: version 1").click()
+    page.get_by_role("button", name="Into the draft version 1").click()
     expect(page.get_by_role("heading", name="Tools have changed")).to_be_visible()

@@ -147,7 +147,7 @@ def test_a_person_pins_a_tool_and_deprecates_it(
     page.get_by_role("button", name="Start a blank sequence").click()
     page.get_by_label("Tool of step 1").fill("forecast")
     page.get_by_label("Tool of step 1").press("Tab")
-    expect(page.get_by_text("use calculator instead")).to_be_visible()
+    expect(page.get_by_text("use calculator instead").first).to_be_visible()
     page.locator(".step-options > summary").click()
     page.get_by_label("Tool version").select_option("2")
     expect(page.get_by_text("Pinned to version 2, 3 is live:")).to_be_visible()

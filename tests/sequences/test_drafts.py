@@ -489,7 +489,7 @@ def test_a_step_is_turned_off_and_on_and_folded() -> None:
     assert act(draft, "toggle-0").label == "Turned step 1 off"
     act(draft, "fold-all")
     assert draft.steps[0].disabled and draft.steps[0].collapsed
-    act(draft, "toggle-0")
+    assert act(draft, "toggle-0").field == "steps-0-menu"  # its button is in the menu, now shut
     act(draft, "unfold-all")
     assert not draft.steps[0].disabled and not draft.steps[0].collapsed
 

@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
 from config.lib.types import JsonObject
 from registry.models import Tool
 from sequences import running
-from sequences.models import Run, RunArtifact, RunStep
+from sequences.models import Run, RunArtifact, RunStep, SequenceDraft
+from sequences.sample_inputs import sample_save
+from sequences.states import run_cancel
 from sequences.views.timeline import timeline_of
 from tests.sequences import workshop
+from tests.sequences.asking import asking
 
 SignIn = Callable[[User], Client]
 
@@ -103,7 +107,7 @@ def test_the_branches_of_a_group_stand_side_by_side(
     run = ran(alice, *branches, workshop.step(echo, title="after"))
     blocks = timeline_of(run).blocks
     assert [block.group for block in blocks] == ["both", ""]
-    assert [branch for branch, _ in blocks[0].branches] == ["left", "right"]
+    assert [branch for branch, _ in blocks[0].branches] == ["Left", "Right"]
     assert "Branches, run side by side" in shown(client, run)
 
 
@@ -247,6 +251,19 @@ def test_what_belongs_to_another_run_is_not_found(
         assert client.get(f"/runs/{other.pk}/{part}").status_code == 404
 
 
+def test_a_question_is_named_by_what_it_asks(client: Client, alice: User) -> None:
+    run = asking(alice).run
+    assert [line.title for line in timeline_of(run).lines] == ["", "Print it?", ""]
+    assert run.steps.get(number=2).title == "Print it?"
+    run_cancel(run)
+    workshop.run_of(run.tool, alice)
+    client.post(reverse("sequences:run_retry", args=[run.pk]), {"from_step": "1"})
+    again = Run.objects.get(retry_of=run)
+    address = f"/runs/{run.pk}/compare/{again.pk}"
+    assert address in shown(client, again)  # the one that it retries, whatever ran in between
+    assert "2. Print it?</span>" in client.get(address).content.decode()
+
+
 def test_a_run_begins_with_the_input_of_another(client: Client, alice: User, echo: Tool) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "integer"}, "tags": {}}}
     sequence = workshop.sequence_of(alice, workshop.step(echo), input_schema=schema)
@@ -258,6 +275,34 @@ def test_a_run_begins_with_the_input_of_another(client: Client, alice: User, ech
     assert 'value="7"' in text
     assert "[&quot;a&quot;]" in text
     assert client.get(f"/sequences/{sequence.pk}/run?like=nonsense").status_code == 200
+
+
+def test_a_run_begins_with_a_saved_sample_and_asks_first_for_what_it_needs(
+    client: Client, alice: User, bob: User, echo: Tool, client_for: SignIn
+) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer"},
+            "people": {"type": "array", "items": {"type": "string"}},
+        },
+        "required": ["people"],
+    }
+    sequence = workshop.sequence_of(
+        alice, workshop.step(echo), input_schema=schema, visibility="public"
+    )
+    draft = SequenceDraft.objects.create(owner=alice, tool=sequence, document={})
+    sample = sample_save(draft, "two people", {"people": ["Ada", "Grace"]})
+    page = reverse("sequences:run_start", args=[sequence.pk])
+    offered = f"{page}?version=1&amp;sample={sample.pk}"
+    text = client.get(page).content.decode()
+    assert offered in text
+    assert "One a line." in text
+    assert text.index('id="run-people"') < text.index('id="run-n"')
+    assert ">Ada\nGrace</textarea>" in client.get(f"{page}?sample={sample.pk}").content.decode()
+    theirs = client_for(bob).get(f"{page}?sample={sample.pk}").content.decode()
+    assert "Ada" not in theirs
+    assert "two people" not in theirs
 
 
 def test_the_axis_of_a_run_that_waits_goes_on(alice: User, echo: Tool) -> None:

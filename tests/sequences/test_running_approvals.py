@@ -71,7 +71,7 @@ def test_a_refusal_ends_the_run(alice: User) -> None:
     run = answer(asked(alice), alice, approved=False, note="Too much")
     run = go_on(run)
     assert (run.status, run.error["code"]) == ("failed", "approval_refused")
-    assert run.error["message"] == "Step 1 (approval) failed: alice refused: Too much"
+    assert run.error["message"] == "Step 1 (Pay?) failed: alice refused: Too much"
     assert run.requests.get().approved is False
 
 
@@ -176,7 +176,7 @@ def test_a_refusal_inside_fails_the_step_around_it(alice: User) -> None:
     run = ran(alice, step(inner, inputMapping=fixed(sum=5)))
     answer(Run.objects.get(parent_step__run=run), alice, approved=False)
     run = go_on(run)
-    assert run.error["message"].startswith("Step 1 (inner) failed: Step 1 (approval) failed:")
+    assert run.error["message"].startswith("Step 1 (inner) failed: Step 1 (Pay?) failed:")
 
 
 def test_a_sequence_that_waits_is_not_recorded_as_a_call_until_it_is_over(alice: User) -> None:

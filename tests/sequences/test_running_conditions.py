@@ -3,7 +3,7 @@
 import pytest
 from django.contrib.auth.models import User
 
-from sequences.conditions import holds
+from sequences.conditions import ConditionFailed, holds
 from tests.sequences import workshop
 from tests.sequences.workshop import fixed, ran, statuses, step
 
@@ -33,6 +33,13 @@ def test_a_condition_that_cannot_be_worked_out_fails_the_step(alice: User) -> No
     run = ran(alice, step(workshop.make("echo"), when="initial.missing > 3"))
     assert (run.status, run.error["code"]) == ("failed", "condition_failed")
     assert workshop.calls == []
+
+
+def test_what_a_condition_misses_is_named_with_the_way_to_ask_for_it() -> None:
+    with pytest.raises(ConditionFailed, match=r"reads “initial\.tone”, which is not") as told:
+        holds('initial.n == 1 && initial.tone == "formal"', {"initial": {"n": 1}})
+    assert told.value.hint == "Where it may be left out, ask for it first: has(initial.tone) && …"
+    assert holds('has(initial.tone) && initial.tone == "x"', {"initial": {}}) is False
 
 
 def test_a_disabled_step_is_skipped(alice: User) -> None:

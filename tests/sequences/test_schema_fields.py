@@ -132,6 +132,16 @@ def test_a_new_kind_keeps_what_was_said_of_the_input_and_drops_what_no_longer_fi
     assert changed["required"] == ["a"]
 
 
+def test_the_form_of_a_question_offers_only_what_a_person_can_be_asked() -> None:
+    text = '{"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "array",' + (
+        ' "items": {"type": "string"}}}}'
+    )
+    rows = schema_editor(text, "steps-0-ask_schema").rows
+    offered = [{name for name, _ in row.kinds} & {"texts", "object", "any"} for row in rows]
+    assert offered == [set(), {"texts"}]  # what is there already stays to be seen
+    assert "texts" in dict(schema_editor(text, "schema").rows[0].kinds)
+
+
 def test_a_choice_without_choices_gets_two_to_start_from() -> None:
     schema = schema_from_fields([SchemaField(name="a", kind="choice")], EMPTY)
     assert schema["properties"]["a"]["enum"] == ["first", "second"]

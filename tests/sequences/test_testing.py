@@ -124,10 +124,11 @@ def test_what_was_tested_before_a_change_counts_no_more(draft: SequenceDraft) ->
         try_out(draft, definition, first="c")
 
 
-def test_a_message_or_a_title_may_change_without_another_test(draft: SequenceDraft) -> None:
+def test_a_message_a_title_or_a_place_may_change_without_another_test(draft: SequenceDraft) -> None:
     definition = definition_of(workshop.make("echo"))
     try_out(draft, definition)
     definition["steps"][0] |= {"title": "First", "outputDisplaySuccess": "Done"}
+    definition["steps"][0]["parallel"] = {"group": "block_1", "branch": "branch_1"}
     assert try_out(draft, definition, first="b").status == "succeeded"
 
 
@@ -214,7 +215,7 @@ def test_outputs_are_kept_by_the_time_the_end_of_a_test_is_told(
     echo = workshop.make("echo")
     seen: list[int] = []
     monkeypatch.setattr(
-        "sequences.states.tell", lambda run_id: seen.append(DraftOutput.objects.count())
+        "sequences.step_rows.tell", lambda run_id: seen.append(DraftOutput.objects.count())
     )
     try_out(draft, definition_of(echo))
     assert seen[-1] == 3
@@ -228,3 +229,15 @@ def test_a_step_is_told_to_be_behind_once_what_it_reads_was_edited(draft: Sequen
     assert states == ["fresh", "edited", "behind"]
     try_out(draft, definition, first="c", last="c")
     assert [step.state for step in board_of(draft, definition, {}, None)][2] == "fresh"
+
+
+def test_a_step_whose_fallback_was_used_is_told_from_one_that_went_well(
+    draft: SequenceDraft,
+) -> None:
+    definition = definition_of(workshop.make("echo"))
+    failing = str(workshop.make("fail").pk)
+    definition["steps"][2] |= {"toolToRunId": failing, "fallback": {"value": {"t": "instead"}}}
+    test = try_out(draft, definition)
+    told = board_of(draft, definition, {}, test)[2]
+    assert (told.words, told.badge) == ("Failed; its fallback was used", "is-warn")
+    assert "instead" in told.text

@@ -202,6 +202,11 @@ def test_what_a_condition_names_in_a_text_or_a_macro_is_no_reference():
             "fallback.value",
             "not like what “count_words” gives, which later steps rely on: “value.total” must be",
         ),
+        (
+            {**COUNT, "fallback": {"value": '{"total": 0'}},
+            "fallback.value",
+            "it begins like JSON but is none, so look for a missing bracket or quotation mark.",
+        ),
         ({"outputDisplaySuccess": "{{ initial.nope }}"}, "outputDisplaySuccess", "no input “nope”"),
     ],
 )
