@@ -142,8 +142,5 @@ def _kept(details: JsonObject) -> JsonObject:
     worded = without_media(details)
     kept = {key: value for key, value in worded.items() if size_of(value) <= RECORD_BUDGET}
     if isinstance(log := details.get("log"), list):
-        kept["log"] = [
-            {key: entry[key] for key in LOGGED if key in entry}
-            for entry in log
-        ]
+        kept["log"] = [{key: entry[key] for key in LOGGED if key in entry} for entry in log]
     return kept
