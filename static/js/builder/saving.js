@@ -94,14 +94,18 @@ function trouble(text) {
 // What was typed meanwhile would be swapped away: put it back, and send it.
 function restore() {
   let found = false;
+  let left = false;
   for (const [place, value] of typed) {
     const field = atPlace(JSON.parse(place));
     if (!field || field.value === value) continue;
     field.value = value;
     found = true;
+    // Its old field is gone, and with it what leaving that one would have told.
+    left ||= field.matches("[data-refresh]") && field !== document.activeElement;
   }
   typed = new Map();
-  if (found) later();
+  if (left) send("refresh");
+  else if (found) later();
 }
 
 // The server says where the keyboard goes by `autofocus`; otherwise it stays where it was.
