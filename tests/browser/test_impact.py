@@ -54,7 +54,7 @@ def test_whom_a_change_touches_is_shown_before_it_is_made(
     page.goto(f"/sequences/{weekly.pk}/edit")
     page.get_by_label("Description").fill("Searches once a week.")
     page.locator("#schema-json").click()
-    page.get_by_label("Input schema").fill(REQUIRING)
+    page.locator("#schema").fill(REQUIRING)
     page.get_by_role("button", name="Publish", exact=True).click()
     expect(page.get_by_text("Not saved yet: This breaks 1 sequence: “Newsletter”.")).to_be_visible()
     expect(page.get_by_label("Description")).to_have_value("Searches once a week.")

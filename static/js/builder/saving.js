@@ -101,7 +101,7 @@ function restore() {
     field.value = value;
     found = true;
     // Its old field is gone, and with it what leaving that one would have told.
-    left ||= field.matches("[data-refresh]") && field !== document.activeElement;
+    left ||= field.matches("[data-refresh]");
   }
   typed = new Map();
   if (left) send("refresh");
