@@ -37,10 +37,14 @@ def all_rows(sql: str, values: Sequence[Any]) -> list[Row]:
 
 
 def _cursor() -> Any:
-    """Return a cursor of Django's whose values go apart from the statement."""
+    """Return a cursor of Django's whose values go apart from the statement.
+
+    Where statements are logged they stay together, so that the log can be read, and explained.
+    """
+    if connection.queries_logged:
+        return connection.cursor()
     connection.ensure_connection()
-    wrapped = connection.make_debug_cursor if connection.queries_logged else connection.make_cursor
-    return wrapped(cast(CursorWrapper, psycopg.Cursor(connection.connection)))
+    return connection.make_cursor(cast(CursorWrapper, psycopg.Cursor(connection.connection)))
 
 
 class Worded(Generic[AnyModel]):

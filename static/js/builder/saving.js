@@ -191,4 +191,6 @@ document.addEventListener("visibilitychange", () => {
 const isChanged = (field) =>
   field.type === "checkbox" ? field.checked !== field.defaultChecked : (field.defaultValue ?? field.value) !== field.value;
 
-if ([...(form()?.elements ?? [])].some((field) => field.name && field.type !== "hidden" && isChanged(field))) later();
+const early = [...(form()?.elements ?? [])].filter((field) => field.name && field.type !== "hidden" && isChanged(field));
+if (early.some((field) => field.matches("[data-refresh]") && field !== document.activeElement)) send("refresh");
+else if (early.length) later();
