@@ -18,9 +18,8 @@ from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.requests import Reply, request_answer
 from chat.requests_shown import ask_of_event, ask_of_row
-from config.lib.errors import NotFound
+from config.lib.errors import InvalidInput, NotFound
 from registry.approval import Effect, Verdict
-from registry.errors import InvalidArguments
 from registry.models import Invocation
 from sequences import requests as run_requests
 from sequences import running
@@ -229,7 +228,7 @@ def test_what_a_run_asks_is_asked_on_its_card_and_the_call_goes_on(alice, model,
 def test_the_values_of_its_form_are_checked_and_taken(alice, model, worker):
     turn, (request,) = called(alice, model, approving(inputSchema=FORM))
     assert request.asked["arguments"] == {"budget": 100}
-    with pytest.raises(InvalidArguments, match="budget"):
+    with pytest.raises(InvalidInput, match="budget"):
         request_answer(alice, request.pk, Reply(decision="approve", arguments={"budget": "x"}))
     request_answer(alice, request.pk, Reply(decision="approve", arguments={"budget": 7}))
     assert finished(turn).status == TurnStatus.COMPLETED
