@@ -19,7 +19,7 @@ from sequences import executor, reaper, running, step_rows, tasks, watch
 from sequences.models import Run, RunRequest, RunStep
 from sequences.requests import request_answer, requests_expire
 from sequences.running import pauses
-from sequences.states import LeaseLost, database_now, run_cancel, run_claim, run_finish
+from sequences.states import LeaseLost, database_now, run_cancel, run_claim
 from sequences.step_rows import step_begin, step_end
 from tests import factories
 from tests.sequences import workshop
@@ -78,16 +78,18 @@ def test_the_end_of_a_step_does_not_wait_for_the_branches_behind_it(
 def test_the_last_step_is_kept_when_the_database_goes_as_the_run_ends(
     alice: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ends = iter([OperationalError("The server closed the connection."), None])
+    problems = [OperationalError("The server closed the connection.")]
+    real = step_rows.Statement.run
 
-    def finish(*args: Any) -> None:
-        if problem := next(ends):
-            raise problem
-        run_finish(*args)
+    def carry_out(self: step_rows.Statement, answer: str) -> Any:
+        if problems and any('"finished_at"' in part for part in self._parts):
+            raise problems.pop()
+        return real(self, answer)
 
-    monkeypatch.setattr(step_rows, "run_finish", finish)
+    monkeypatch.setattr(step_rows.Statement, "run", carry_out)
     echo = workshop.make("echo")
     run = ran(alice, step(echo), step(echo, disabled=True), final=fixed(n=1))
+    assert not problems
     assert (run.status, statuses(run)) == ("succeeded", {1: "succeeded", 2: "skipped"})
 
 
@@ -179,14 +181,14 @@ def test_a_watch_that_cannot_look_once_looks_again(
 ) -> None:
     run = run_claim(run_of(sequence_of(alice, step(workshop.make("echo"))), alice).pk)
     assert run is not None
-    real, problems = watch.Watch._ask, [problem]
+    real, problems = watch.Watchman._look, [problem]
 
-    def ask(self: watch.Watch) -> None:
+    def look(self: watch.Watchman, watches: list[watch.Watch]) -> None:
         if problems:
             raise problems.pop()
-        real(self)
+        real(self, watches)
 
-    monkeypatch.setattr(watch.Watch, "_ask", ask)
+    monkeypatch.setattr(watch.Watchman, "_look", look)
     with watch.watching(run, Event()) as watched:
         run_cancel(run)
         workshop.until(watched.is_cancelled)
