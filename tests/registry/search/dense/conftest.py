@@ -18,7 +18,9 @@ from tests.registry.search.dense.fakes import FakeEncoder
 def local(tmp_path_factory: pytest.TempPathFactory) -> LocalEncoder:
     """Give the real model; a named skip where it is not installed, a failure in CI."""
     try:
-        return LocalEncoder(tmp_path_factory.mktemp("models"))
+        encoder = LocalEncoder(tmp_path_factory.mktemp("models"))
+        encoder.encode([""])  # loaded now: a test that hides what it runs on must not decide it
+        return encoder
     except EncoderUnavailable as problem:
         if os.environ.get("CI"):
             pytest.fail(str(problem), pytrace=False)
