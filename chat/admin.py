@@ -10,7 +10,8 @@ from django.http import HttpRequest
 
 from agents.models import Agent
 from chat.models import Artifact, Conversation, ConversationSecret, Message, Turn, TurnEvent
-from config.lib.admin_lists import LongList, is_uuid, named
+from config.lib.admin_lists import LongList, named
+from config.lib.ids import uuid_in
 
 
 class RecordAdmin(LongList, admin.ModelAdmin[Any]):
@@ -85,7 +86,7 @@ class TurnAdmin(RecordAdmin):
 
     def searched(self, rows: QuerySet[Turn], words: str) -> QuerySet[Turn]:
         """Return one turn, or those of a conversation."""
-        if not is_uuid(words):
+        if not uuid_in(words):
             return rows.none()
         return rows.filter(Q(pk=words) | Q(conversation=words))
 
@@ -100,7 +101,7 @@ class MessageAdmin(RecordAdmin):
 
     def searched(self, rows: QuerySet[Message], words: str) -> QuerySet[Message]:
         """Return the messages of a turn."""
-        return rows.filter(turn=UUID(words)) if is_uuid(words) else rows.none()
+        return rows.filter(turn=UUID(words)) if uuid_in(words) else rows.none()
 
     @admin.display(description="Content")
     def content_start(self, message: Message) -> str:
@@ -117,4 +118,4 @@ class TurnEventAdmin(RecordAdmin):
 
     def searched(self, rows: QuerySet[TurnEvent], words: str) -> QuerySet[TurnEvent]:
         """Return the events of a turn."""
-        return rows.filter(turn=UUID(words)) if is_uuid(words) else rows.none()
+        return rows.filter(turn=UUID(words)) if uuid_in(words) else rows.none()

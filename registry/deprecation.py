@@ -1,7 +1,6 @@
 """Deprecate a tool: say from which day on it is not to be used any more, and what is."""
 
 from datetime import date
-from uuid import UUID
 
 from django.contrib.admin.models import CHANGE, LogEntry
 from django.contrib.auth.models import User
@@ -10,6 +9,7 @@ from django.utils.timezone import localdate
 
 from config.lib.changes import decided
 from config.lib.errors import InvalidInput, NotAllowed
+from config.lib.ids import uuid_in
 from config.lib.jsontext import clean_text
 from registry.deprecated import day_in_words, deprecation_notice, is_retired
 from registry.models import Tool
@@ -37,7 +37,7 @@ def successor_named(user: User, text: str) -> Tool | None:
     if not wanted:
         return None
     tools = tools_visible_to(user)
-    identity = _uuid(wanted)
+    identity = uuid_in(wanted)
     found = tools.filter(pk=identity) if identity else tools.filter(wire_name=wanted)
     successor = found.first()
     if successor is None:
@@ -134,10 +134,3 @@ def _seen_by_all_of(tool: Tool, successor: Tool) -> bool:
 def _problem(field: str, message: str) -> InvalidInput:
     problems = [{"path": f"$.{field}", "message": message}]
     return InvalidInput(message, "Correct it and send it again.", problems=problems)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

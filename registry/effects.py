@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 from uuid import UUID
 
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.annotations import Annotations, annotations_of, annotations_together
 from registry.errors import ToolUnavailable
@@ -82,7 +83,11 @@ def called_within(definition: JsonObject | None) -> list[Called]:
 
 def _steps_of(definition: JsonObject | None) -> Iterator[Called]:
     called = [step for step in _steps_in(definition) if not step.get("disabled")]
-    wanted = {(id_, step.get("toolVersion")) for step in called if (id_ := _id_of(step))}
+    wanted = {
+        (id_, step.get("toolVersion"))
+        for step in called
+        if (id_ := uuid_in(step.get("toolToRunId")))
+    }
     ids = [tool_id for tool_id, _ in wanted]
     tools = Tool.objects.filter(deleted_at=None).in_bulk(ids) if ids else {}
     for tool_id, version in sorted(wanted, key=str):
@@ -97,13 +102,6 @@ def _steps_in(definition: JsonObject | None) -> list[JsonObject]:
     """Return the steps of a definition, however unfinished."""
     steps = (definition or {}).get("steps")
     return [step for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
-
-
-def _id_of(step: JsonObject) -> UUID | None:
-    try:
-        return UUID(str(step.get("toolToRunId")))
-    except ValueError:
-        return None
 
 
 def _hosts(tool_ids: Iterable[UUID]) -> dict[UUID, list[str]]:

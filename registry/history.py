@@ -8,6 +8,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from config.lib.errors import NotFound
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.differences import Difference, differences
 from registry.models import Tool, ToolVersion
@@ -111,15 +112,8 @@ def names_of_tools(user: User, snapshots: Iterable[JsonObject]) -> dict[str, str
         for snapshot in snapshots
         for step in (snapshot.get("definition") or {}).get("steps", ())
     }
-    ids = [identity for text in called if (identity := _uuid(text))]
+    ids = [identity for text in called if (identity := uuid_in(text))]
     if not ids:
         return {}
     tools = tools_visible_to(user).filter(pk__in=ids).values_list("pk", "wire_name")
     return {str(identity): name for identity, name in tools}
-
-
-def _uuid(text: object) -> UUID | None:
-    try:
-        return UUID(str(text))
-    except ValueError:
-        return None

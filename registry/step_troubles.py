@@ -7,6 +7,7 @@ its tools are.
 from collections.abc import Iterable, Iterator, Mapping
 from uuid import UUID
 
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.models import Tool
 from registry.models.health import BROKEN_STATES
@@ -79,13 +80,6 @@ def _steps(sequence: Tool) -> Iterator[tuple[int, UUID | None, int | None]]:
             continue
         yield (
             step.get("stepNumber", position),
-            _id(step.get("toolToRunId")),
+            uuid_in(step.get("toolToRunId")),
             step.get("toolVersion"),
         )
-
-
-def _id(text: object) -> UUID | None:
-    try:
-        return UUID(str(text))
-    except ValueError:
-        return None

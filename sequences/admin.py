@@ -7,8 +7,9 @@ from django.contrib.auth.models import User
 from django.db.models import F, QuerySet
 from django.http import HttpRequest
 
-from config.lib.admin_lists import LongList, is_uuid, named
+from config.lib.admin_lists import LongList, named
 from config.lib.changes import changing
+from config.lib.ids import uuid_in
 from registry.models import Tool
 from sequences.models import Run, RunStep, Schedule, Webhook
 from sequences.triggers.standing import switch_off
@@ -45,7 +46,7 @@ class RunAdmin(LongList, admin.ModelAdmin[Run]):
     def searched(self, rows: QuerySet[Run], words: str) -> QuerySet[Run]:
         """Return the runs of a sequence or of a person, or the one run."""
         tools = Tool.objects.filter(wire_name=words, deleted_at=None)
-        runs = Run.objects.filter(pk=words) if is_uuid(words) else Run.objects.none()
+        runs = Run.objects.filter(pk=words) if uuid_in(words) else Run.objects.none()
         people = User.objects.filter(username=words)
         return rows.filter(named(words, tool=tools, user=people, pk=runs))
 
@@ -75,7 +76,7 @@ class TriggerAdmin(LongList, admin.ModelAdmin[Row]):
     def searched(self, rows: QuerySet[Row], words: str) -> QuerySet[Row]:
         """Return those of a sequence or of a person, or the one."""
         tools = Tool.objects.filter(wire_name=words, deleted_at=None)
-        own = rows.filter(pk=words) if is_uuid(words) else rows.none()
+        own = rows.filter(pk=words) if uuid_in(words) else rows.none()
         people = User.objects.filter(username=words)
         return rows.filter(named(words, tool=tools, owner=people, pk=own))
 

@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.history import governs_tools
 from registry.impact.parts import Change, Dependent, Kind, Trouble, Use
@@ -45,7 +46,7 @@ class Consequences:
         troubles: list[Trouble] = []
         paths: list[tuple[str, ...]] = []
         for step in node.definition.steps:
-            tool_id = _id(step)
+            tool_id = uuid_in(step.tool)
             if tool_id in self._change.asked:
                 uses.append(self._direct(step, tool_id))
                 paths.append(())
@@ -129,21 +130,16 @@ def _from_within(step: Step, inner: Dependent) -> list[Trouble]:
     return [Trouble(where=where, message=told, step=step.step_number)]
 
 
-def _id(step: Step) -> UUID | None:
-    try:
-        return UUID(step.tool)
-    except ValueError:
-        return None
-
-
 def _shapes(
     change: Change, callers: Callers
 ) -> tuple[Mapping[str, ToolShape], Mapping[str, ToolShape]]:
     """Return the tools of all steps, as they are and as they would be, by `shape_key`."""
     steps = [step for node in callers.nodes.values() for step in node.definition.steps]
-    ids = {tool_id for step in steps if (tool_id := _id(step))}
+    ids = {tool_id for step in steps if (tool_id := uuid_in(step.tool))}
     tools = {str(tool.pk): tool for tool in Tool.objects.filter(pk__in=ids, deleted_at=None)}
-    pinned = _pinned({(_id(step), step.tool_version) for step in steps if step.tool_version})
+    pinned = _pinned(
+        {(uuid_in(step.tool), step.tool_version) for step in steps if step.tool_version}
+    )
     before: dict[str, ToolShape] = {}
     after: dict[str, ToolShape] = {}
     for step in steps:

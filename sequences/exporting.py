@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
-from uuid import UUID
 
 from django.contrib.auth.models import User
 
+from config.lib.ids import uuid_in
 from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonObject
 from registry.models import Tool, ToolVersion
@@ -44,7 +44,7 @@ def _written(tool: Tool, reader: User, *, depth: int) -> SequenceDocument:
 
 def _named(definition: JsonObject, parsed: Definition, reader: User, depth: int) -> list[ToolNamed]:
     """Return the tools of a definition, and name them in its steps by their wire names."""
-    ids = {step.tool for step in parsed.steps if _is_id(step.tool)}
+    ids = {step.tool for step in parsed.steps if uuid_in(step.tool)}
     usable = {str(tool.pk): tool for tool in tools_usable_by(reader).filter(pk__in=ids)}
     pins: dict[str, dict[str, str]] = {}
     for step in parsed.steps:
@@ -108,11 +108,3 @@ def _without_secrets(value: Any) -> list[str]:
     for name in dropped:
         del value[name]
     return dropped + [name for each in value.values() for name in _without_secrets(each)]
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -7,6 +7,7 @@ import time
 from django.db.models import Count
 
 from config.lib.errors import Conflict
+from config.lib.ids import uuids_in
 from config.lib.jsontext import storable
 from config.lib.sealing import seal
 from config.lib.types import JsonObject
@@ -21,7 +22,6 @@ from sequences.models import Run
 from sequences.models.run import RunStatus
 from sequences.models.run_step import OPEN
 from sequences.places import limit_of
-from sequences.selectors import ids_of
 from sequences.sending import enqueue_on_commit
 from sequences.states import run_cancel
 
@@ -114,7 +114,7 @@ def await_end(run: Run, seconds: float) -> None:
 def planned(run: Run) -> list[JsonObject]:
     """Return the steps that a run is to do, as `[{step, message}]`."""
     steps = [step for step in parse(run.plan).steps if not step.disabled]
-    ids = ids_of(step.tool for step in steps if not step.title)
+    ids = uuids_in(step.tool for step in steps if not step.title)
     names = Tool.objects.filter(pk__in=ids).values_list("pk", "wire_name")
     known = {str(tool_id): name for tool_id, name in names}
     return [

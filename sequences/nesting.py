@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator
 from uuid import UUID
 
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
@@ -50,16 +51,9 @@ def nesting_problems(definition: Definition, tool_id: UUID) -> Iterator[Problem]
 
 def _sequences_among(tool_ids: Iterable[str]) -> set[str]:
     """Return the ids that are those of sequences: other tools lead nowhere, and cost no query."""
-    wanted = {found for tool_id in tool_ids if (found := _id(tool_id))}
+    wanted = {found for tool_id in tool_ids if (found := uuid_in(tool_id))}
     rows = Tool.objects.filter(pk__in=wanted, kind=ToolKind.SEQUENCE, deleted_at=None)
     return set(map(str, rows.values_list("pk", flat=True)))
-
-
-def _id(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _depth(node: Node, path: tuple[str, ...], depths: dict[Node, int]) -> int:

@@ -8,6 +8,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from config.lib.ids import uuid_in
 from config.lib.numbers import whole_number
 from config.lib.types import JsonObject
 from registry.deprecated import deprecation_notice
@@ -122,7 +123,7 @@ class _Tools:
     def __init__(self, user: User, names: Iterable[str]) -> None:
         self._user = user
         wanted = set(names)
-        named = Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
+        named = Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if uuid_in(name)])
         usable = list(tools_usable_by(user).filter(named)) if wanted else []
         self._usable = {key: tool for tool in usable for key in (tool.wire_name, str(tool.pk))}
         lost = wanted - self._usable.keys()
@@ -204,11 +205,3 @@ def _given_in(step: Mapping[str, Any]) -> dict[str, Given]:
         name: Given(source.get("source") == "static", source.get("value"))
         for name, source in mapping.items()
     }
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

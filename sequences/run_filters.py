@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.dateparse import parse_date
 from redis import RedisError
 
+from config.lib.ids import uuid_in
 from config.lib.paging import MOST_COUNTED
 from config.lib.text_filters import TextFilters
 from registry.models import Tool
@@ -64,7 +65,7 @@ def runs_listed(user: User, filters: RunFilters) -> QuerySet[Run]:
     if filters.status:
         where &= Q(status=filters.status)
     if filters.tool:
-        tool = _uuid(filters.tool)
+        tool = uuid_in(filters.tool)
         named = Tool.objects.filter(wire_name=filters.tool).values_list("pk", flat=True)
         where &= Q(tool__in=[tool] if tool else list(named))
     where &= _days(filters)
@@ -113,13 +114,6 @@ def _begins(text: str) -> Q:
         return Q(pk__in=())
     first, last = (UUID(digits.ljust(HEX_DIGITS, fill)) for fill in "0f")
     return Q(pk__gte=first, pk__lte=last)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def waiting_of(user: User) -> Waiting:

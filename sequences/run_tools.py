@@ -3,6 +3,7 @@
 from functools import cached_property
 from uuid import UUID
 
+from config.lib.ids import uuid_in
 from config.lib.prepared import Worded
 from registry.models import Tool
 from sequences.definition import Definition, Step
@@ -23,17 +24,10 @@ class RunTools:
 
     def tool_of(self, step: Step) -> Tool | None:
         """Return the tool of a step, or None where there never was one."""
-        tool_id = _id_of(step)
+        tool_id = uuid_in(step.tool)
         return self._tools.get(tool_id) if tool_id else None
 
     @cached_property
     def _tools(self) -> dict[UUID, Tool]:
-        ids = {tool_id for step in self._definition.steps if (tool_id := _id_of(step))}
+        ids = {tool_id for step in self._definition.steps if (tool_id := uuid_in(step.tool))}
         return {tool.pk: tool for tool in _TOOLS.all(list(ids))}
-
-
-def _id_of(step: Step) -> UUID | None:
-    try:
-        return UUID(step.tool) if step.tool else None
-    except ValueError:
-        return None

@@ -8,6 +8,7 @@ from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import Exists, F, Func, IntegerField, OuterRef, QuerySet, Subquery
 
 from config.lib.errors import DomainError, NotFound
+from config.lib.ids import uuids_in
 from config.lib.paging import MOST_COUNTED
 from config.lib.types import JsonSchema
 from registry.errors import ToolUnavailable
@@ -122,7 +123,7 @@ def tool_shapes(user: User, definition: Definition) -> dict[str, ToolShape]:
         pinned = pins.setdefault(step.tool, set())
         pinned |= {step.tool_version} if step.tool_version else set()
     shapes: dict[str, ToolShape] = {}
-    for tool in tools_usable_by(user).filter(pk__in=ids_of(pins)):
+    for tool in tools_usable_by(user).filter(pk__in=uuids_in(pins)):
         try:
             shapes[str(tool.pk)] = _shape(tool, sorted(pins[str(tool.pk)]), user)
         except ToolUnavailable:
@@ -156,14 +157,3 @@ def _output_schema(spec: ToolSpec) -> JsonSchema | None:
         return output_schema_of(parse(spec.definition))
     except DefinitionInvalid:  # of a format that this version does not run
         return None
-
-
-def ids_of(texts: Iterable[str]) -> list[UUID]:
-    """Return the ids among texts; a definition may name a tool by anything."""
-    ids = []
-    for text in texts:
-        try:
-            ids.append(UUID(text))
-        except ValueError:
-            continue
-    return ids

@@ -1,7 +1,6 @@
 """Lists of the admin that stay quick however many rows there are."""
 
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -21,15 +20,6 @@ def named(words: str, **columns: QuerySet[Any]) -> Q:
         if key is not None:
             return Q(**{column: key})
     return Q(pk=None)
-
-
-def is_uuid(text: str) -> bool:
-    """Tell whether a text is an id."""
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True
 
 
 class LongList(admin.ModelAdmin[Any]):

@@ -11,6 +11,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
 from config.lib.errors import InvalidInput
+from config.lib.ids import uuid_in
 from config.lib.masking import MASK
 from config.lib.numbers import whole_number
 from config.lib.secret_names import names_a_secret
@@ -132,12 +133,12 @@ def _of_version(filters: CallFilters) -> Q:
 
 
 def _of_tool(text: str) -> Q:
-    key = _uuid(text)
+    key = uuid_in(text)
     return Q(tool_id=key) if key else _one_of("tool_id", Tool.objects.filter(wire_name=text))
 
 
 def _of_agent(text: str) -> Q:
-    key = _uuid(text) or _agents().id_of(text)
+    key = uuid_in(text) or _agents().id_of(text)
     return Q(agent_id=key) if key else _NEVER
 
 
@@ -147,13 +148,6 @@ def _one_of(column: str, rows: QuerySet[Any]) -> Q:
     if len(ids) == 1:
         return Q(**{column: ids[0]})
     return Q(**{f"{column}__in": ids}) if ids else _NEVER
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None
 
 
 def _agents() -> Any:

@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from config.lib.errors import DomainError
 from config.lib.htmx import wants_fragment
 from config.lib.http import SignedInRequest
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.errors import ExportDrift
 from registry.importing.access import may_change
@@ -151,14 +152,7 @@ def _back(
         raise error
     if error is not None:
         messages.error(request, f"{error.message} {error.hint}")
-    tool = _uuid(request.POST.get("tool", ""))
+    tool = uuid_in(request.POST.get("tool", ""))
     if tool and Tool.objects.filter(pk=tool, package=package, deleted_at=None).exists():
         return redirect("registry:tool_detail", tool)
     return redirect("registry:package_detail", package.pk)
-
-
-def _uuid(text: str) -> UUID | None:
-    try:
-        return UUID(text)
-    except ValueError:
-        return None

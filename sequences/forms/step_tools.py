@@ -7,6 +7,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q, QuerySet
 
+from config.lib.ids import uuid_in
 from config.lib.types import JsonObject, JsonSchema
 from registry.deprecated import day_in_words, deprecation_notice, retired
 from registry.models import Tool, ToolVersion
@@ -115,7 +116,7 @@ def _fields(schema: JsonSchema) -> dict[str, FormField]:
 def _by_name(user: User, names: Iterable[str]) -> dict[str, StepTool]:
     wanted = {name.strip() for name in names if name.strip()}
     found = tools_usable_by(user).filter(
-        Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if _is_id(name)])
+        Q(wire_name__in=wanted) | Q(pk__in=[name for name in wanted if uuid_in(name)])
     )
     within = step_troubles(found)
     tools = [_step_tool(tool, user, within) for tool in found]
@@ -129,7 +130,7 @@ def tools_lost(
 
     Only of those that the person could once see, as their own, their team's or everybody's.
     """
-    ids = {name.strip() for name in names if name.strip() not in chosen and _is_id(name.strip())}
+    ids = {name.strip() for name in names if name.strip() not in chosen and uuid_in(name.strip())}
     if not ids:
         return []
     tools = tools_once_seen(user).filter(pk__in=ids)
@@ -174,11 +175,3 @@ def _step_tool(tool: Tool, user: User, within: Collection[UUID]) -> StepTool:
         input_schema=tool.input_schema,
         output_schema=tool.output_schema,
     )
-
-
-def _is_id(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

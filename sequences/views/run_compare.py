@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET
 
 from config.lib.http import SignedInRequest
+from config.lib.ids import uuids_in
 from sequences import selectors
 from sequences.comparing import Pair, ValueDifference, compared
 from sequences.views.values import pretty
@@ -21,12 +22,7 @@ LONGEST_SIDE = 2_000
 @require_GET
 def run_choose(request: SignedInRequest) -> HttpResponse:
     """Lead to the comparison of the two runs that were chosen in the list."""
-    chosen = []
-    for text in request.GET.getlist("run"):
-        try:
-            chosen.append(UUID(text))
-        except ValueError:
-            continue
+    chosen = uuids_in(request.GET.getlist("run"))
     if len(chosen) != 2:  # noqa: PLR2004
         messages.warning(request, "Choose two runs of the same sequence to compare them.")
         return redirect("sequences:run_list")

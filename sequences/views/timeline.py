@@ -9,6 +9,7 @@ from uuid import UUID
 from django.db.models import Count, QuerySet
 from django.utils import timezone
 
+from config.lib.ids import uuids_in
 from config.lib.types import JsonObject
 from registry.models import Tool
 from sequences.models import Run, RunStep
@@ -237,12 +238,7 @@ def _inner(run: Run) -> dict[UUID, list[Inner]]:
 
 def _names(plans: Iterable[JsonObject]) -> dict[str, str]:
     """Return the wire names of the tools of steps that have not begun."""
-    ids = []
-    for plan in plans:
-        try:
-            ids.append(UUID(str(plan.get("toolToRunId", ""))))
-        except ValueError:
-            continue
+    ids = uuids_in(plan.get("toolToRunId") for plan in plans)
     if not ids:
         return {}
     named = Tool.objects.filter(pk__in=ids).values_list("pk", "wire_name")
