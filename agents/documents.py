@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import Field, ValidationError
 
+from config.lib.documents import DocumentPart, Short, Text, is_deep, problems_of
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
@@ -17,9 +17,6 @@ LARGEST = 1_000_000
 DEEPEST = 40
 """How deep its objects and lists may stand in one another."""
 
-Text = Annotated[str, Field(max_length=20_000)]
-Short = Annotated[str, Field(max_length=300)]
-
 
 class DocumentRefused(InvalidInput):
     """This is not an agent that can be read."""
@@ -28,20 +25,14 @@ class DocumentRefused(InvalidInput):
     default_hint = "Send what “Export” of an agent gave you."
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True
-    )
-
-
-class PackageNamed(_Part):
+class PackageNamed(DocumentPart):
     """The package of a tool, by its registry and name."""
 
     ecosystem: Short
     name: Short
 
 
-class ToolCarried(_Part):
+class ToolCarried(DocumentPart):
     """One tool by what it is everywhere, and what the agent says of it.
 
     `tool` is its name in its package, or its wire name where it has none. `version` is the number
@@ -60,14 +51,14 @@ class ToolCarried(_Part):
     left_out: list[Short] = Field(default_factory=list, max_length=200)
 
 
-class RuleSaid(_Part):
+class RuleSaid(DocumentPart):
     """One approval rule."""
 
     pattern: Annotated[str, Field(max_length=1_000)]
     effect: Short
 
 
-class SettingsSaid(_Part):
+class SettingsSaid(DocumentPart):
     """An agent's own fields; who owns it and who shares it is not among them."""
 
     name: Short
@@ -87,7 +78,7 @@ class SettingsSaid(_Part):
     )
 
 
-class AgentDocument(_Part):
+class AgentDocument(DocumentPart):
     """All of an agent but its conversations and credentials."""
 
     format: Literal["outfitter-agent"] = "outfitter-agent"
@@ -105,7 +96,7 @@ def read_document(value: JsonValue) -> AgentDocument:
     """Return the agent that JSON describes; raise DocumentRefused with what is wrong where."""
     if not isinstance(value, dict):
         raise DocumentRefused("An agent is a JSON object.")
-    if _is_deep(value):
+    if is_deep(value, DEEPEST):
         raise DocumentRefused(f"It is nested more than {DEEPEST} deep.")
     if value.get("format") != FORMAT:
         raise DocumentRefused(f"Its “format” is not “{FORMAT}”.")
@@ -117,26 +108,5 @@ def read_document(value: JsonValue) -> AgentDocument:
     try:
         return AgentDocument.model_validate(storable(value))
     except ValidationError as error:
-        problems = [
-            {
-                "path": ".".join(["$", *map(str, problem["loc"])])[:200],
-                "message": f"{problem['msg']}.",
-            }
-            for problem in error.errors(include_url=False, include_input=False)[:20]
-        ]
-        told = "; ".join(f"{each['path']}: {each['message']}" for each in problems[:3])
+        told, problems = problems_of(error)
         raise DocumentRefused(told, problems=problems) from None
-
-
-def _is_deep(value: JsonValue) -> bool:
-    level: list[Any] = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return True

@@ -7,9 +7,10 @@ their tools by `ToolNamed.id`, and a pinned version is named by what it was (its
 import json
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import Field, ValidationError, model_validator
 
+from agents.documents import PackageNamed
+from config.lib.documents import DocumentPart, Short, Text, is_deep, problems_of
 from config.lib.errors import InvalidInput
 from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
@@ -22,13 +23,8 @@ LARGEST = 1_000_000
 DEEPEST = 80
 """How deep its objects and lists may stand in one another, sequences within it among them."""
 
-MOST_PROBLEMS = 20
-
 HIDDEN = "not_to_be_seen"
 """Stands for the name of a tool that whoever took the sequence out may not use."""
-
-Text = Annotated[str, Field(max_length=20_000)]
-Short = Annotated[str, Field(max_length=300)]
 
 
 class DocumentRefused(InvalidInput):
@@ -38,20 +34,7 @@ class DocumentRefused(InvalidInput):
     default_hint = "Send what “Export” of a sequence gave you."
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(
-        alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True
-    )
-
-
-class PackageNamed(_Part):
-    """The package of a tool, by its registry and name."""
-
-    ecosystem: Short
-    name: Short
-
-
-class ToolNamed(_Part):
+class ToolNamed(DocumentPart):
     """A tool that steps call; they name it by `id`, which means something in this document alone.
 
     `export` is its name in its package. `versions` are those that steps pin: number → digest.
@@ -68,14 +51,14 @@ class ToolNamed(_Part):
     document: "SequenceDocument | None" = None
 
 
-class SampleSaid(_Part):
+class SampleSaid(DocumentPart):
     """An input to try it with."""
 
     name: Annotated[str, Field(min_length=1, max_length=80)]
     input: dict[str, Any]
 
 
-class SequenceDocument(_Part):
+class SequenceDocument(DocumentPart):
     """All of a sequence but its runs, and who shares it; `left_out` names values like secrets."""
 
     outfitter: Literal["sequence"] = "sequence"
@@ -128,7 +111,7 @@ def read_document(value: JsonValue) -> SequenceDocument:
     """Return the sequence that JSON describes; raise DocumentRefused with what is wrong where."""
     if not isinstance(value, dict):
         raise DocumentRefused("A sequence is a JSON object.")
-    if _is_deep(value):
+    if is_deep(value, DEEPEST):
         raise DocumentRefused(f"It is nested more than {DEEPEST} deep.")
     if value.get("outfitter") != FORMAT:
         raise DocumentRefused(f"Its “outfitter” is not “{FORMAT}”.")
@@ -140,26 +123,5 @@ def read_document(value: JsonValue) -> SequenceDocument:
     try:
         return SequenceDocument.model_validate(storable(value))
     except ValidationError as error:
-        problems = [
-            {
-                "path": ".".join(["$", *map(str, problem["loc"])])[:200],
-                "message": f"{problem['msg'].removeprefix('Value error, ').rstrip('.')}.",
-            }
-            for problem in error.errors(include_url=False, include_input=False)[:MOST_PROBLEMS]
-        ]
-        told = "; ".join(f"{each['path']}: {each['message']}" for each in problems[:3])
+        told, problems = problems_of(error)
         raise DocumentRefused(told, problems=problems) from None
-
-
-def _is_deep(value: JsonValue) -> bool:
-    level: list[Any] = [value]
-    for _ in range(DEEPEST):
-        level = [
-            inner
-            for each in level
-            if isinstance(each, dict | list)
-            for inner in (each.values() if isinstance(each, dict) else each)
-        ]
-        if not level:
-            return False
-    return True

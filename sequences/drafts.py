@@ -67,7 +67,7 @@ def draft_save(
     """
     _require_size(draft)
     with transaction.atomic():
-        row = _locked(opened, revision)
+        row = locked(opened, revision)
         before = draft_from_json(row.document) if row and not opened.follows else opened.draft
         if same_but_for_view(before, draft):
             return _refold(opened, row, draft)
@@ -93,7 +93,7 @@ def draft_redo(opened: Opened, *, user: User, revision: int) -> Opened:
 def draft_restart(opened: Opened, fresh: Draft, *, user: User, revision: int) -> Opened:
     """Begin again from the version that is there now; undo still leads to what was."""
     with transaction.atomic():
-        row = _locked(opened, revision)
+        row = locked(opened, revision)
         if row is None:
             return opened
         label = f"Started again from version {opened.current}"
@@ -106,7 +106,7 @@ def draft_restart(opened: Opened, fresh: Draft, *, user: User, revision: int) ->
 def draft_rebase(opened: Opened, *, revision: int) -> Opened:
     """Go on with the draft in the knowledge of the newer version, which it then replaces."""
     with transaction.atomic():
-        row = _locked(opened, revision)
+        row = locked(opened, revision)
         if row is None:
             return opened
         row.base_version, row.published_position = opened.current, 0
@@ -146,10 +146,6 @@ def draft_kept(opened: Opened, *, user: User) -> SequenceDraft:
 
 def locked(opened: Opened, revision: int) -> SequenceDraft | None:
     """Return the draft's row, locked until the transaction ends; raise DraftConflict."""
-    return _locked(opened, revision)
-
-
-def _locked(opened: Opened, revision: int) -> SequenceDraft | None:
     if opened.row is None:
         if revision:
             raise DraftConflict(None)
@@ -206,7 +202,7 @@ def _refold(opened: Opened, row: SequenceDraft | None, draft: Draft) -> Opened:
 
 def _go(opened: Opened, user: User, revision: int, *, back: bool) -> Opened:
     with transaction.atomic():
-        row = _locked(opened, revision)
+        row = locked(opened, revision)
         if row is None:
             return opened
         states = row.revisions.order_by("-number" if back else "number")

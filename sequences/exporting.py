@@ -6,6 +6,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from agents.documents import PackageNamed
 from config.lib.ids import uuid_in
 from config.lib.secret_names import names_a_secret
 from config.lib.types import JsonObject
@@ -13,7 +14,7 @@ from registry.models import Tool, ToolVersion
 from registry.models.tool import ToolKind
 from registry.selectors import tools_usable_by
 from sequences.definition import Definition, DefinitionInvalid, parse
-from sequences.documents import HIDDEN, PackageNamed, SequenceDocument, ToolNamed
+from sequences.documents import HIDDEN, SequenceDocument, ToolNamed
 from sequences.nesting import MAX_DEPTH
 
 

@@ -9,6 +9,7 @@ from uuid import UUID
 from django.contrib.auth.models import User
 from django.db.models import Q
 
+from config.lib.documents import MOST_PROBLEMS
 from config.lib.errors import InvalidInput
 from config.lib.types import JsonObject
 from registry.models import Tool, ToolVersion
@@ -17,7 +18,6 @@ from registry.selectors import tools_usable_by
 from sequences.definition import DefinitionInvalid, Problem, parse
 from sequences.documents import (
     HIDDEN,
-    MOST_PROBLEMS,
     DocumentRefused,
     SequenceDocument,
     ToolNamed,

@@ -2,7 +2,6 @@
 
 import json
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpResponse, JsonResponse
@@ -12,37 +11,19 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from agents import portable, selectors
 from agents.documents import LARGEST, AgentDocument, DocumentRefused, read_document
 from agents.portable import Copied
+from config.lib.document_forms import DocumentForm
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
 
 
-class ImportForm(forms.Form):
+class ImportForm(DocumentForm):
     """An exported agent, as a file or pasted."""
 
-    file = forms.FileField(
-        required=False,
-        help_text="The file that Export gave you.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
-    )
-    document = forms.CharField(
-        label="Or paste it",
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 8, "spellcheck": "false", "class": "mono"}),
-    )
+    largest, refused = LARGEST, DocumentRefused
 
     def text(self) -> str:
         """Return what was sent; raise DocumentRefused where that is too much or no text."""
-        file = self.cleaned_data.get("file")
-        if file is None:
-            text: str = self.cleaned_data.get("document") or ""
-        elif file.size > LARGEST:
-            raise DocumentRefused(f"The file has more than {LARGEST:,} bytes.")
-        else:
-            try:
-                text = file.read().decode()
-            except UnicodeDecodeError:
-                raise DocumentRefused("The file is no text in UTF-8.") from None
+        text = super().text()
         if len(text) > LARGEST:
             raise DocumentRefused(f"It has more than {LARGEST:,} signs.")
         if not text.strip():

@@ -2,13 +2,13 @@
 
 from uuid import UUID
 
-from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_safe
 
+from config.lib.document_forms import DocumentForm
 from config.lib.errors import DomainError
 from config.lib.http import SignedInRequest
 from config.lib.jsontext import clean_text
@@ -20,32 +20,10 @@ from sequences.portable import Resolved, resolved
 from sequences.views.previews import preview_of
 
 
-class ImportForm(forms.Form):
+class ImportForm(DocumentForm):
     """An exported sequence, as a file or pasted."""
 
-    file = forms.FileField(
-        required=False,
-        help_text="The file that Export gave you.",
-        widget=forms.ClearableFileInput(attrs={"accept": ".json,application/json"}),
-    )
-    document = forms.CharField(
-        label="Or paste it",
-        required=False,
-        strip=False,
-        widget=forms.Textarea(attrs={"rows": 10, "spellcheck": "false", "class": "mono"}),
-    )
-
-    def text(self) -> str:
-        """Return what was sent; raise DocumentRefused where that is too much or no text."""
-        file = self.cleaned_data.get("file")
-        if file is None:
-            return str(self.cleaned_data.get("document") or "")
-        if file.size > LARGEST:
-            raise DocumentRefused(f"The file has more than {LARGEST:,} bytes.")
-        try:
-            return str(file.read().decode())
-        except UnicodeDecodeError:
-            raise DocumentRefused("The file is no text in UTF-8.") from None
+    largest, refused = LARGEST, DocumentRefused
 
 
 @login_required
