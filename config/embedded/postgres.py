@@ -139,11 +139,16 @@ def _orphans() -> list[int]:
     """Return the ids of the processes whose working folder is the data folder."""
     data = str(places.postgres_data_dir().resolve())
     found = []
-    for link in Path("/proc").glob("[0-9]*/cwd"):
+    for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # ended meanwhile, or another user's
-            if str(link.readlink()) == data:
-                found.append(int(link.parent.name))
+            if str((folder / "cwd").readlink()) == data:
+                found.append(int(folder.name))
     return found
+
+
+def program(name: str) -> Path:
+    """Return one of PostgreSQL's programs; raises EmbeddedServiceError where it is missing."""
+    return _binary(name)
 
 
 def _binary(name: str) -> Path:

@@ -219,7 +219,11 @@ def _own_folder(parent: Path, uid: int) -> Path:
 
 
 def _sweep(folder: Path) -> None:
-    for path in (*folder.glob("*/"), folder):
+    """Remove a folder and its children where they are empty; another service may be at it too."""
+    children: list[Path] = []
+    with contextlib.suppress(OSError):
+        children = [*folder.glob("*/")]
+    for path in (*children, folder):
         with contextlib.suppress(OSError):
             path.rmdir()
 

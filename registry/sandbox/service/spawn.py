@@ -295,10 +295,14 @@ def _admit(launch: Launch, cell: Cell, child: int | None) -> None:
 
 def processor_time(pid: int) -> int:
     """Return how long all threads of a process have run or waited to run, in nanoseconds."""
+    try:
+        threads = list(Path(f"/proc/{pid}/task").iterdir())
+    except OSError:  # ended meanwhile
+        return 0
     spent = 0
-    for thread in Path(f"/proc/{pid}/task").glob("*/schedstat"):
+    for thread in threads:
         with contextlib.suppress(OSError, ValueError):
-            ran, waited, _ = map(int, thread.read_text("ascii").split())
+            ran, waited, _ = map(int, (thread / "schedstat").read_text("ascii").split())
             spent += ran + waited
     return spent
 
