@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from http import HTTPStatus
-from uuid import uuid4
 
 from django.conf import settings
 from django.contrib.messages import get_messages
@@ -14,29 +13,43 @@ from django.utils.functional import LazyObject, empty
 
 from config.lib.changes import Actor, changing, nobody
 from config.lib.errors import DomainError, SessionEnded
+from config.lib.exchanges import Exchange, current_exchange, exchange_of
 from config.lib.htmx import wants_fragment
 
 GetResponse = Callable[[HttpRequest], HttpResponse]
 
 
 class ChangeMiddleware:
-    """Say who writes what is written during a request, and give the request an id of its own."""
+    """Say who writes what is written during a request, and under which id the request is known."""
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        request_id = str(uuid4())
+        exchange = current_exchange() or exchange_of(request.headers.get("X-Request-ID", ""))
         with changing(
             source=_source_of(request.path_info),
             actor=lambda: _actor_of(request),
-            request_id=request_id,
+            request_id=exchange.request_id,
             method=request.method or "",
             path=request.path_info,
         ):
             response = self.get_response(request)
-        response["X-Request-ID"] = request_id
+        _fill_in(exchange, request)
+        response["X-Request-ID"] = exchange.request_id
         return response
+
+
+def _fill_in(exchange: Exchange, request: HttpRequest) -> None:
+    """Tell whoever watches the request what only Django knows of it."""
+    if request.resolver_match is not None:
+        exchange.route = f"/{request.resolver_match.route}"
+    user_id, _ = _actor_of(request)
+    if user_id is None:
+        return
+    exchange.user_id = str(user_id)
+    bearer = getattr(request, "auth", None)
+    exchange.caller = getattr(bearer, "kind", "token") if bearer else "session"
 
 
 def _source_of(path: str) -> str:

@@ -83,6 +83,7 @@ PAGES = (
     Page(title="Calls", icon="play", view="registry:invocation_list", also="invocations log"),
     Page(title="Usage", icon="chart", view="usage", also="statistics cost"),
     Page(title="Credentials", icon="key", view="agents:credential_list", also="keys variables"),
+    Page(title="Connect a client", icon="play", view="connect"),
     Page(title="API tokens", icon="link", view="agents:token_list"),
     Page(title="Admin", icon="shield", view="admin:index", is_for_staff=True),
     Page(

@@ -7,12 +7,14 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from django.views.defaults import page_not_found
 
 from config.dashboard import dashboard_of
+from config.lib.errors import NotFound
 from config.lib.htmx import render_page
 from config.lib.http import SignedInRequest
 from config.palette import palette_of
-from config.readiness import checks
+from config.readiness import checks, status_of
 
 
 @require_safe
@@ -44,8 +46,20 @@ def healthz(request: HttpRequest) -> JsonResponse:
 @require_safe
 @never_cache
 def readyz(request: HttpRequest) -> JsonResponse:
-    """Say of each part whether it is ready: 200 when all are, else 503."""
+    """Say of each part whether it is ready: 503 when one is not that is needed, else 200."""
     found = checks()
-    ok = all(check.ok for check in found)
-    body = {"status": "ok" if ok else "unavailable", "checks": [asdict(check) for check in found]}
-    return JsonResponse(body, status=200 if ok else 503)
+    status = status_of(found)
+    body = {"status": status, "checks": [asdict(check) for check in found]}
+    return JsonResponse(body, status=503 if status == "unavailable" else 200)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Say that there is no such address: to a program that looks for tools as JSON."""
+    if request.path_info.startswith("/discovery/") and not _wants_page(request):
+        hint = "The list is GET /discovery/ for people, GET /api/v1/discovery/ for programs."
+        return JsonResponse(NotFound("There is no such address.", hint).as_dict(), status=404)
+    return page_not_found(request, exception)
+
+
+def _wants_page(request: HttpRequest) -> bool:
+    return "text/html" in request.headers.get("Accept", "")

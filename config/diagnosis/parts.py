@@ -16,6 +16,7 @@ from redis.exceptions import RedisError
 from config import embedded
 from config.diagnosis.finding import Trouble
 from config.embedded.secrets import Secrets, weaknesses
+from config.readiness import DEMO_MODEL, missing_key
 from config.sealed import sealed_count, unreadable
 from registry.errors import ToolError
 from registry.sandbox.client import sandbox
@@ -25,20 +26,8 @@ from registry.search.dense.encoder import EncoderUnavailable
 from registry.search.dense.progress import vector_progress
 
 WORKER_SECONDS = 2.0
-DEMO_MODEL = "demo/offline"
-KEYS_OF_PROVIDERS = {
-    "openai": ("OPENAI_API_KEY", "OPENAI_API_BASE"),
-    "azure": ("AZURE_API_KEY",),
-    "anthropic": ("ANTHROPIC_API_KEY",),
-    "gemini": ("GEMINI_API_KEY",),
-    "mistral": ("MISTRAL_API_KEY",),
-    "groq": ("GROQ_API_KEY",),
-    "openrouter": ("OPENROUTER_API_KEY",),
-}
-"""LiteLLM's names of the variables, any one of which lets it reach the provider."""
-
 SEMANTIC_FIX = f"Run `{INSTALL}` for the local model, or correct OUTFITTER_EMBEDDINGS."
-START = "Start it with `make run`."
+START = "Start it with `make run`, or in a deployment its unit or container."
 
 
 def secrets() -> str:
@@ -133,8 +122,7 @@ def model() -> str:
     name = settings.OUTFITTER_MODEL
     if name == DEMO_MODEL:
         return f"{name}: the offline demonstration model. Set OUTFITTER_MODEL for a real one."
-    keys = KEYS_OF_PROVIDERS.get(name.partition("/")[0], ())
-    if keys and not any(os.environ.get(key) for key in keys):
+    if keys := missing_key(name):
         raise Trouble(f"{name} needs {' or '.join(keys)}.", f"Set {keys[0]} in the environment.")
     return f"{name}."
 

@@ -66,6 +66,22 @@ class Conflict(DomainError):
     status = HTTPStatus.CONFLICT
 
 
+class PreconditionFailed(DomainError):
+    """This was changed since you read it; nothing was written."""
+
+    code = "precondition_failed"  # `extra.etag` is the present one
+    status = HTTPStatus.PRECONDITION_FAILED
+    default_hint = "Read it again, look at what changed, and send your change with its new ETag."
+
+
+class BodyTooLarge(DomainError):
+    """The body is larger than is taken."""
+
+    code = "body_too_large"
+    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
+    default_hint = "Send less."
+
+
 class SessionEnded(DomainError):
     """Your session has ended."""
 

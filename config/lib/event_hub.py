@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
+from contextvars import Context
 from weakref import WeakKeyDictionary
 
 from django.conf import settings
@@ -106,7 +107,8 @@ class Hub:
 
     async def _want(self, channel: str) -> None:
         if self._reader is None:
-            self._reader = asyncio.create_task(self._read())
+            # it outlives the request that is the first to listen, whose ids it must not keep
+            self._reader = asyncio.create_task(self._read(), context=Context())
         elif self._news is not None:
             # asked for once more where others listen: the answer is how this one learns of it
             with suppress(RedisError, OSError):  # the reader finds out too

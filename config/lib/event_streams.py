@@ -1,5 +1,6 @@
 """Server-sent events: their wire format, and the response that carries them."""
 
+import re
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 
@@ -7,12 +8,14 @@ from django.http import StreamingHttpResponse
 
 from config.lib.threads import give_up_request_thread
 
+_LINE_END = re.compile(r"\r\n|\r|\n")
 KEEPALIVE = ": alive\n\n"
 
 
 def sse(data: str, name: str, number: int) -> str:
     """Return one event in the wire format of the HTML standard (section 9.2)."""
-    lines = "".join(f"data: {line}\n" for line in data.splitlines())
+    # other signs that str.splitlines() takes for a line's end may stand inside JSON
+    lines = "".join(f"data: {line}\n" for line in _LINE_END.split(data))
     return f"id: {number}\nevent: {name}\n{lines}\n"
 
 

@@ -1,8 +1,9 @@
 """Make a repeated POST harmless: the second one gets the first one's answer.
 
 A client that sends `Idempotency-Key: <any text up to 200 characters>` may send the same request
-again, after a lost connection say, within a day. The key belongs to the person and the address;
-the same key with another body is an error (IETF draft-ietf-httpapi-idempotency-key-header).
+again, after a lost connection say, within a day. The key belongs to the person, to what their
+token may do, so that no narrower one gets the answer, and to the address; the same key with another
+body is an error (IETF draft-ietf-httpapi-idempotency-key-header).
 """
 
 import functools
@@ -17,6 +18,7 @@ from django.utils.crypto import salted_hmac
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from config.lib.api import agent_of, scopes_of
 from config.lib.errors import Conflict, InvalidInput
 
 KEPT_SECONDS = 24 * 3600
@@ -43,7 +45,7 @@ def idempotent(post: Post) -> Post:
             return post(view, request, *args, **kwargs)
         if len(key) > LONGEST_KEY:
             raise InvalidInput(f"An Idempotency-Key has at most {LONGEST_KEY} characters.")
-        slot = _digest(str(request.user.pk), request.path, key)
+        slot = _digest(str(request.user.pk), _rights(request), request.path, key)
         body = _digest(json.dumps(request.data, sort_keys=True, default=_text))
         if not cache.add(slot, {"body": body}, IN_PROGRESS_SECONDS):
             return _repeated(cache.get(slot) or {}, body)
@@ -56,7 +58,14 @@ def idempotent(post: Post) -> Post:
         cache.set(slot, kept, KEPT_SECONDS)
         return response
 
+    wrapped.honours_idempotency_key = True  # type: ignore[attr-defined]  # for the OpenAPI document
     return wrapped
+
+
+def _rights(request: Request) -> str:
+    """Return what tells tokens apart that may do different things, but not one from its next."""
+    scopes = scopes_of(request)
+    return json.dumps([str(agent_of(request)), None if scopes is None else sorted(scopes)])
 
 
 def _text(value: Any) -> str:

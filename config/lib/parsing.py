@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 
+from django.conf import settings
 from rest_framework.exceptions import ParseError
 from rest_framework.parsers import JSONParser
+
+from config.lib.errors import BodyTooLarge
 
 if TYPE_CHECKING:
     from config.lib.types import JsonValue
@@ -25,9 +29,13 @@ class BoundedJSONParser(JSONParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> JsonValue:
-        """Return the body's value, or raise ParseError."""
+        """Return the body's value, or raise ParseError, or BodyTooLarge."""
+        most = settings.DATA_UPLOAD_MAX_MEMORY_SIZE
+        body = stream.read(most + 1)
+        if len(body) > most:
+            raise BodyTooLarge(f"The body has more than {most:,} bytes.")
         try:
-            value = super().parse(stream, media_type, parser_context)
+            value = super().parse(BytesIO(body), media_type, parser_context)
         except RecursionError:
             raise _too_deep() from None
         _require_bounded(value)

@@ -159,6 +159,8 @@ def steps(sizes: Sizes) -> list[Step]:
         "timetables": sizes.tools // 20,
         "webhooks": sizes.tools // 20,
         "deliveries": sizes.runs,
+        "subscriptions": sizes.tools // 20,
+        "event_deliveries": sizes.runs,
         "runs": sizes.runs,
         "steps of runs": sizes.runs,
         "questions of runs": sizes.runs,

@@ -292,6 +292,26 @@ SELECT md5('webhook' || (1 + i %% 200))::uuid, 'msg_' || i, md5('run' || i)::uui
     now() - i * interval '31 days' / %(runs)s
 FROM generate_series(%(first)s::int, %(last)s::int) AS i
 
+-- step: subscriptions
+-- As many for person 3 as they may have, the others for all.
+INSERT INTO registry_eventsubscription (id, owner_id, url, note, types, secret, secret_set_at,
+    active, off_reason, created_at)
+SELECT md5('subscription' || i)::uuid, p.id, 'https://example.com/' || i, 'Subscription ' || i,
+    '{run.failed,tool.broken}', %(sealed)s, now(), true, '', now() - i * interval '1 hour'
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+JOIN auth_user p ON p.username = 'scale-' || CASE WHEN i <= 20 THEN 3 ELSE 1 + i %% %(people)s END
+
+-- step: event_deliveries
+-- Of every thousand one waits and one failed.
+INSERT INTO registry_eventdelivery (id, subscription_id, event_id, type, payload, status, tries,
+    attempts, next_at, created_at, ended_at)
+SELECT md5('event_delivery' || i)::uuid, md5('subscription' || (1 + i %% 40))::uuid, 'evt_' || i,
+    'run.failed', '{"type":"run.failed","timestamp":"2026-01-01T00:00:00+00:00","data":{}}',
+    CASE i %% 1000 WHEN 0 THEN 'waiting' WHEN 1 THEN 'failed' ELSE 'delivered' END, 1, '[]', now(),
+    now() - i * interval '31 days' / %(runs)s,
+    CASE WHEN i %% 1000 > 0 THEN now() - i * interval '31 days' / %(runs)s END
+FROM generate_series(%(first)s::int, %(last)s::int) AS i
+
 -- step: runs
 -- Every fourth is of person 3, and half of those of their tool 2; some are tests of a draft, and
 -- some are inside of the run four before.

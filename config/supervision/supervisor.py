@@ -1,12 +1,16 @@
 """Run the plan until somebody says stop, and leave nothing behind."""
 
+import json
 import signal
 import time
 from collections.abc import Callable, Iterator
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException
 from types import FrameType
 
 from config import embedded
 from config.embedded.service import stop_together
+from config.lib.types import JsonObject
 from config.supervision.console import Console
 from config.supervision.plan import Plan
 
@@ -95,13 +99,26 @@ class Supervisor:
 
 def responds(host: str, port: int, path: str) -> bool:
     """Return whether a GET of `path` is answered with status 200 within two seconds."""
-    from http.client import HTTPConnection, HTTPException
+    return _asked(host, port, path, 2)[0] == HTTPStatus.OK
 
-    connection = HTTPConnection(host, port, timeout=2)
+
+def answer_of(host: str, port: int, path: str) -> JsonObject | None:
+    """Return the JSON that a GET of `path` gives, whatever its status; None without an answer."""
+    try:
+        answer: JsonObject = json.loads(_asked(host, port, path, 10)[1])
+    except ValueError:
+        return None
+    return answer
+
+
+def _asked(host: str, port: int, path: str, seconds: float) -> tuple[int, bytes]:
+    """Return the status and body of an answer, 0 and nothing where none comes in time."""
+    connection = HTTPConnection(host, port, timeout=seconds)
     try:
         connection.request("GET", path)
-        return connection.getresponse().status == 200  # noqa: PLR2004 -- HTTP OK
+        answer = connection.getresponse()
+        return answer.status, answer.read()
     except (OSError, HTTPException):
-        return False
+        return 0, b""
     finally:
         connection.close()

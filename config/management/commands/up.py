@@ -1,7 +1,11 @@
 """`manage.py up`: the whole product in one terminal."""
 
 import os
+import threading
+import time
 from argparse import ArgumentParser
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from django.core.management import call_command
@@ -10,14 +14,22 @@ from django.db import connection
 
 from config import embedded
 from config.embedded.places import var_dir
+from config.lib.types import JsonObject
+from config.readiness import health_lines
 from config.supervision import preflight
 from config.supervision.account import USERNAME, create_admin
 from config.supervision.console import Console
 from config.supervision.instance import only_instance
 from config.supervision.plan import Listening, Plan, plan
-from config.supervision.supervisor import Supervisor, responds
+from config.supervision.supervisor import Supervisor, answer_of, responds
 from registry.errors import ToolError
 from registry.sandbox.client import sandbox
+
+HEALTH_SECONDS = 30
+"""How long the parts have to be there, before it is said which are."""
+
+STARTED_LATER = {"beat"}
+"""Parts that the product can do without, but that `up` itself has just started."""
 
 
 class Command(BaseCommand):
@@ -58,6 +70,15 @@ def prepare(console: Console) -> None:
     call_command("migrate", interactive=False, verbosity=1)
     call_command("collectstatic", interactive=False, verbosity=0)
     connection.close()
+    count_together()
+
+
+def count_together() -> None:
+    """Have the processes count into one folder, from nothing, for `/metrics`."""
+    folder = Path(os.environ.setdefault("PROMETHEUS_MULTIPROC_DIR", str(var_dir() / "metrics")))
+    folder.mkdir(parents=True, exist_ok=True)
+    for counts in folder.glob("*.db"):
+        counts.unlink()
 
 
 def supervise(everything: Plan, console: Console, listening: Listening, *, seeded: bool) -> None:
@@ -73,6 +94,8 @@ def supervise(everything: Plan, console: Console, listening: Listening, *, seede
             console.say("  (it is shown this once; change it under Admin → Change password)")
         console.say("  Ctrl-C stops it.")
         console.say()
+        asking = partial(say_health, console, listening)
+        threading.Thread(target=asking, name="health", daemon=True).start()
 
     Supervisor(
         everything,
@@ -81,6 +104,24 @@ def supervise(everything: Plan, console: Console, listening: Listening, *, seede
         opened=opened,
         seedable=sandbox_answers if seeded else None,
     ).run()
+
+
+def say_health(console: Console, listening: Listening) -> None:
+    """Say of each part whether it is there, as soon as all are or when the time is up."""
+    deadline = time.monotonic() + HEALTH_SECONDS
+    told = answer_of(listening.reachable, listening.port, "/readyz")
+    while (told is None or _awaited(told)) and time.monotonic() < deadline:
+        time.sleep(1)
+        told = answer_of(listening.reachable, listening.port, "/readyz") or told
+    for line in health_lines(told) if told else ["/readyz does not answer."]:
+        console.say(f"  {line}")
+    console.say()
+
+
+def _awaited(told: JsonObject) -> bool:
+    """Return whether a part is missing that is still to come."""
+    missing = {check["name"] for check in told["checks"] if not check["ok"]}
+    return told["status"] == "unavailable" or not missing.isdisjoint(STARTED_LATER)
 
 
 def sandbox_answers() -> bool:
