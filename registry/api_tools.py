@@ -40,7 +40,10 @@ LARGEST_DEFINITION = 100_000
 
 @dataclass(frozen=True, kw_only=True)
 class ApiFields:
-    """What a person says of an HTTP tool; `definition` and `input_schema` are unchecked JSON."""
+    """What a person says of an HTTP tool; `definition` and `input_schema` are unchecked JSON.
+
+    An `output_schema` of None stays as it is.
+    """
 
     name: str
     description: str
@@ -49,6 +52,7 @@ class ApiFields:
     visibility: str
     team: Group | None = None
     required_scopes: Collection[str] = ()
+    output_schema: JsonObject | None = None
     reason: str = ""
 
 
@@ -75,6 +79,7 @@ def api_tool_save(tool: Tool, *, author: User, fields: ApiFields) -> Tool:
         visibility=cleaned.visibility,
         team=cleaned.team,
         required_scopes=cleaned.required_scopes,
+        output_schema=cleaned.output_schema,
         reason=cleaned.reason,
     )
 

@@ -6,7 +6,7 @@ through this Protocol and so imports none of them.
 
 from collections.abc import Collection, Iterator
 from functools import cache
-from typing import Protocol
+from typing import Protocol, cast
 
 from django.conf import settings
 from django.contrib.auth.models import Group, User
@@ -76,6 +76,25 @@ class ToolAuthor(Protocol):
         """
 
 
+class AsksPeople(Protocol):
+    """What authors of tools do besides whose runs ask people something (`RunAsks`)."""
+
+    def answer(
+        self, user: User, request: str, *, approved: bool, values: JsonValue = None, note: str = ""
+    ) -> None:
+        """Answer what a started tool asks (`RunAsks.extra.request`), and let it go on.
+
+        Raises NotFound for what is not this person's to answer, InvalidInput for values that do not
+        fit its form, and Conflict when it is no longer asked.
+        """
+
+    def asks(self, user: User, request: str) -> bool:
+        """Tell whether a question still waits for its answer."""
+
+    def cancel(self, user: User, run: str) -> None:
+        """Cancel what was started (`RunAsks.extra.run`); nothing happens where it is over."""
+
+
 def has_author(kind: str) -> bool:
     """Tell whether people may make tools of this kind."""
     return kind in settings.TOOL_AUTHORS
@@ -91,6 +110,11 @@ def author_for(kind: str) -> ToolAuthor:
         )
     author: ToolAuthor = import_string(settings.TOOL_AUTHORS[kind])()
     return author
+
+
+def asks_people(kind: str) -> AsksPeople:
+    """Return what answers the questions of a kind of tool whose runs ask any."""
+    return cast(AsksPeople, author_for(kind))
 
 
 def checked_fields(noun: str, data: JsonObject) -> JsonObject:

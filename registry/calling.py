@@ -1,6 +1,7 @@
 """Call a tool for a person who asked for it directly: on its page, or through the REST API."""
 
 from collections.abc import Mapping
+from uuid import UUID
 
 from django.conf import settings
 from django.contrib.auth.models import User
@@ -14,6 +15,8 @@ from registry.loading import load_spec
 from registry.models import Tool
 from registry.models.invocation import Caller
 from registry.results import ToolResult
+from registry.selectors import tool_unseen
+from registry.standing import named_by_id
 
 
 def direct_context(
@@ -23,12 +26,13 @@ def direct_context(
     scopes: frozenset[str] | None = None,
     given: Mapping[str, str] | None = None,
     agent: str = "",
+    token: str = "",
 ) -> CallContext:
     """Return the circumstances of a person's own call, or of one that they make as an agent.
 
     The tool reads the person's credentials, or the agent's; a value in `given` wins over a stored
     one. As an agent, the call also has the agent's presets and denials, and of `scopes` no more
-    than the agent is granted.
+    than the agent is granted. `token` is the OAuth access token that they came with.
     """
     context = (
         _as_agent(user, agent, caller)
@@ -39,8 +43,17 @@ def direct_context(
     )
     allowed = [limit for limit in (context.scopes, scopes) if limit is not None]
     return context.with_given(given or {}).derive(
-        scopes=frozenset.intersection(*allowed) if allowed else None
+        scopes=frozenset.intersection(*allowed) if allowed else None,
+        caller_token=lambda: token or None,
     )
+
+
+def tool_to_call(user: User, tool_id: UUID) -> Tool:
+    """Return what `tool_visible_to` does, as quickly as a call wants it; raise NotFound too."""
+    known = named_by_id(tool_id)
+    if known is None or not known.standing.seen_by(user):
+        raise tool_unseen()
+    return known.tool
 
 
 def call_directly(

@@ -12,6 +12,7 @@ import psycopg
 from django.db import connection
 
 from registry.models.triggers import (
+    AUDIT_CHANNEL,
     CHANGE_CHANNEL,
     STOP_CHANNEL,
     VECTOR_CHANNEL,
@@ -21,6 +22,9 @@ from registry.models.triggers import (
 logger = logging.getLogger(__name__)
 
 RECONNECT_SECONDS = 2.0
+
+CHANNELS = (AUDIT_CHANNEL, CHANGE_CHANNEL, STOP_CHANNEL, VECTOR_CHANNEL, WEIGHTS_CHANNEL)
+"""All that can be followed."""
 
 Heard = Callable[[str], None]
 """Takes the payload of a notification, in the listening thread.
@@ -110,7 +114,7 @@ class _Listener:
             psycopg.connect(**self._parameters, autocommit=True) as feed,
             selectors.DefaultSelector() as selector,
         ):
-            for channel in (CHANGE_CHANNEL, STOP_CHANNEL, VECTOR_CHANNEL, WEIGHTS_CHANNEL):
+            for channel in CHANNELS:
                 feed.execute(f"LISTEN {channel}")
             self._tell(None, "")
             selector.register(feed.fileno(), selectors.EVENT_READ)

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from django.contrib.auth.models import User
 
+from config.lib.prepared import insert
 from config.lib.types import JsonObject
 from registry.approval import Policy, everything_allowed
 from registry.errors import ApprovalDenied
@@ -121,7 +122,7 @@ def no_presets(tool_id: UUID) -> JsonObject:
 
 def write_now(row: Invocation) -> None:
     """Write the row of a call at once."""
-    row.save(force_insert=True)
+    insert(row)
 
 
 def no_tools() -> Mapping[str, ToolSpec]:
@@ -149,8 +150,9 @@ class CallContext:
     program are approved one by one. `denied` is for searches, which leave out what is denied.
     `record` writes the row of the call; a run writes it together with the row of its step.
     `run_lease` names the claim by which a worker has the run around the call.
-    `call_id` is the model's own name of the call, in the turn `turn_id`. With a `replay`, a program
-    may wait for a person, and is run again from what was kept of it.
+    `call_id` names a call that can be made again once a person was asked: in the turn `turn_id` the
+    model's own name of it. `begun` is the run that such a call has begun, and goes on with. With a
+    `replay`, a program may wait for a person, and is run again from what was kept of it.
     """
 
     user: User
@@ -162,6 +164,7 @@ class CallContext:
     policy: Policy = everything_allowed
     approved: bool = False
     call_id: str = ""
+    begun: UUID | None = None
     replay: Replay | None = None
     presets: Presets = no_presets
     caller_token: CallerToken = no_token

@@ -25,11 +25,16 @@ def deprecation_notice(tool: Tool) -> str:
     """
     if tool.deprecated_on is None:
         return ""
-    since = "since" if is_retired(tool) else "from"
     successor = tool.successor
     lives = successor is not None and successor.deleted_at is None
-    use = f": use {successor.wire_name} instead" if successor and lives else ""
-    return f"Deprecated {since} {day_in_words(tool.deprecated_on)}{use}."
+    return notice_of(tool.deprecated_on, successor.wire_name if successor and lives else "")
+
+
+def notice_of(day: date, successor: str) -> str:
+    """Return that sentence for a tool deprecated on `day`; `successor` names one that lives."""
+    since = "since" if day <= localdate() else "from"
+    use = f": use {successor} instead" if successor else ""
+    return f"Deprecated {since} {day_in_words(day)}{use}."
 
 
 def day_in_words(day: date) -> str:

@@ -1,21 +1,26 @@
 """What calls of a tool do, seen through the sequences that call others."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 from uuid import UUID
+
+from django.db import connection
 
 from config.lib.ids import uuid_in
 from config.lib.types import JsonObject
 from registry.annotations import Annotations, annotations_of, annotations_together
 from registry.errors import ToolUnavailable
-from registry.loading import load_spec
+from registry.loading import load_known, load_spec
 from registry.models import Tool
 from registry.models.tool import ToolKind
 from registry.specs import ToolSpec
 
+_READ = ("wire_name", "version", "required_scopes", "deprecated_on", "successor")
+"""What of a called tool's row is read; the rest is in its version."""
+
 
 class Called(NamedTuple):
-    """A tool that a step calls: as it stands now, and at the version that is called."""
+    """A tool that a step calls: as it stands now (`_READ`), and at the version that is called."""
 
     tool: Tool
     spec: ToolSpec
@@ -34,9 +39,27 @@ def annotations_now(spec: ToolSpec) -> Annotations:
 
 def annotations_of_calls(specs: Iterable[ToolSpec]) -> Annotations:
     """Return what holds of calling all of these; what sequences among them call is among them."""
-    calls = [spec for spec in specs if spec.kind != ToolKind.SEQUENCE]
-    hosts = _hosts(spec.tool_id for spec in calls if spec.kind in HOSTED)
-    return annotations_together(annotations_of(spec, hosts.get(spec.tool_id)) for spec in calls)
+    calls = list(specs)
+    return _together(calls, _hosts(spec.tool_id for spec in calls if spec.kind in HOSTED))
+
+
+def _together(specs: Iterable[ToolSpec], hosts: Mapping[UUID, list[str]]) -> Annotations:
+    return annotations_together(
+        annotations_of(spec, hosts.get(spec.tool_id))
+        for spec in specs
+        if spec.kind != ToolKind.SEQUENCE
+    )
+
+
+def annotations_of_each(specs: Sequence[ToolSpec]) -> list[Annotations]:
+    """Return what `annotations_now` says of each, asking once for all of them together."""
+    inside = iter(within_each([s.definition for s in specs if s.kind == ToolKind.SEQUENCE]))
+    calls = [
+        [called.spec for called in next(inside)] if spec.kind == ToolKind.SEQUENCE else [spec]
+        for spec in specs
+    ]
+    hosts = _hosts(spec.tool_id for each in calls for spec in each if spec.kind in HOSTED)
+    return [_together(each, hosts) for each in calls]
 
 
 def known_of(tool: Tool) -> Annotations | None:
@@ -68,34 +91,51 @@ def called_within(definition: JsonObject | None) -> list[Called]:
     A tool that is gone, or a version that never was, is left out: its step fails. A step that is
     switched off calls nothing.
     """
-    found: dict[tuple[UUID, int], Called] = {}
-    waiting = [definition]
-    while waiting:
-        for called in _steps_of(waiting.pop()):
-            spec = called.spec
-            key = (spec.tool_id, spec.version)
-            if key not in found:
-                found[key] = called
-                if spec.kind == ToolKind.SEQUENCE:
-                    waiting.append(spec.definition)
-    return list(found.values())
+    return within_each([definition])[0]
 
 
-def _steps_of(definition: JsonObject | None) -> Iterator[Called]:
-    called = [step for step in _steps_in(definition) if not step.get("disabled")]
-    wanted = {
+def within_each(definitions: Sequence[JsonObject | None]) -> list[list[Called]]:
+    """Return what `called_within` does of each, with two queries for each depth of sequences."""
+    found: list[dict[tuple[UUID, int], Called]] = [{} for _ in definitions]
+    waiting = [[definition] for definition in definitions]
+    while any(waiting):
+        steps = [{step for each in some for step in _steps_of(each)} for some in waiting]
+        known = _called(set().union(*steps))
+        waiting = [[] for _ in definitions]
+        for inside, wanted, further in zip(found, steps, waiting, strict=True):
+            for step in sorted(wanted, key=str):
+                if (called := known.get(step)) is None:
+                    continue
+                key = (called.spec.tool_id, called.spec.version)
+                if key not in inside:
+                    inside[key] = called
+                    if called.spec.kind == ToolKind.SEQUENCE:
+                        further.append(called.spec.definition)
+    return [list(each.values()) for each in found]
+
+
+_Step = tuple[UUID, int | None]
+
+
+def _steps_of(definition: JsonObject | None) -> set[_Step]:
+    """Return the ids and versions of the tools that steps call."""
+    return {
         (id_, step.get("toolVersion"))
-        for step in called
-        if (id_ := uuid_in(step.get("toolToRunId")))
+        for step in _steps_in(definition)
+        if not step.get("disabled") and (id_ := uuid_in(step.get("toolToRunId")))
     }
-    ids = [tool_id for tool_id, _ in wanted]
-    tools = Tool.objects.filter(deleted_at=None).in_bulk(ids) if ids else {}
-    for tool_id, version in sorted(wanted, key=str):
-        try:
-            if tool := tools.get(tool_id):
-                yield Called(tool, load_spec(tool, version))
-        except ToolUnavailable:
-            continue
+
+
+def _called(steps: Collection[_Step]) -> dict[_Step, Called]:
+    ids = {tool_id for tool_id, _ in steps}
+    tools = Tool.objects.filter(deleted_at=None).only(*_READ).in_bulk(ids) if ids else {}
+    living = [step for step in steps if step[0] in tools]
+    specs = load_known([(tools[tool_id], version) for tool_id, version in living])
+    return {
+        step: Called(tools[step[0]], spec)
+        for step, spec in zip(living, specs, strict=True)
+        if spec is not None
+    }
 
 
 def _steps_in(definition: JsonObject | None) -> list[JsonObject]:
@@ -106,6 +146,16 @@ def _steps_in(definition: JsonObject | None) -> list[JsonObject]:
 
 def _hosts(tool_ids: Iterable[UUID]) -> dict[UUID, list[str]]:
     """Return the hosts that review lets the packages of these tools reach, by tool."""
-    ids = list(tool_ids)
-    known = Tool.objects.filter(pk__in=ids, package__isnull=False)
-    return dict(known.values_list("pk", "package__allowed_hosts")) if ids else {}
+    if not (ids := list(tool_ids)):
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_HOSTS, [ids])
+        return dict(cursor.fetchall())
+
+
+_HOSTS = """
+SELECT tool.id, package.allowed_hosts
+FROM registry_tool tool JOIN registry_package package ON package.id = tool.package_id
+WHERE tool.id = ANY(%s)
+"""
+"""In SQL, for a page of a list has five hundred ids, and Django makes a parameter of each."""

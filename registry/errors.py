@@ -157,9 +157,13 @@ class RateLimited(ToolError):
 
     @property
     def headers(self) -> dict[str, str]:
-        """Return the header that tells HTTP clients when to try again."""
-        wait = self.extra.get("retry_after_seconds")
-        return {"Retry-After": str(wait)} if wait is not None else {}
+        """Return the headers that tell HTTP clients the limit, and when to try again."""
+        wait, most = (self.extra.get(name) for name in ("retry_after_seconds", "calls_per_minute"))
+        headers = {"Retry-After": str(wait)} if wait is not None else {}
+        if wait is not None and most is not None:
+            headers["RateLimit-Policy"] = f'"tool";q={most};w=60'
+            headers["RateLimit"] = f'"tool";r=0;t={wait}'
+        return headers
 
 
 class ApprovalDenied(ToolError):
@@ -202,6 +206,13 @@ class AgentWaits(InputNeeded):
 
     code = "agent_waits"  # `extra.conversation`, `extra.turn`, `extra.agent`
     default_hint = "Answer it in its own conversation, then ask again."
+
+
+class RunAsks(InputNeeded):
+    """The sequence asks a person before it goes on."""
+
+    code = "run_asks"  # `extra.request` is what it asks, `extra.run` the run that goes on then
+    default_hint = "Answer it, here or on the page of the run."
 
 
 class ProgramPaused(InputNeeded):

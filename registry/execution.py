@@ -6,7 +6,7 @@ round the checks: permission → approval → arguments → credentials → embe
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from functools import partial
 from threading import Event
@@ -14,7 +14,9 @@ from uuid import UUID, uuid4
 
 from django.db.models import JSONField, Value
 
+from config.lib import traces
 from config.lib.jsontext import shortened, size_of, storable
+from config.lib.logs import hide
 from config.lib.masking import Masker, log_failure
 from config.lib.patience import Answer, patiently
 from config.lib.types import JsonObject, JsonValue
@@ -43,6 +45,7 @@ from registry.models import Invocation
 from registry.models.invocation import Caller, Decision, Outcome
 from registry.models.tool import ToolKind, Visibility
 from registry.needs import naming_keys
+from registry.observing import observed_call
 from registry.results import Failed, Succeeded, ToolResult
 from registry.running import Signal, running, stop_in
 from registry.saved_files import FILES, kept_files, without_files
@@ -72,21 +75,30 @@ def invoke(spec: ToolSpec, arguments: JsonValue, context: CallContext) -> ToolRe
     `arguments` is whatever the caller sent; it is checked against the tool's input schema and
     completed with the schema's defaults.
     """
-    if spec.kind == ToolKind.BUILTIN:  # over before anybody could stop it
-        return _invoked(spec, arguments, context, Signal(context.cancel))
-    with running.call(spec.tool_id, context.cancel) as signal:
-        return _invoked(spec, arguments, context, signal)
+    invocation_id = _id_of(spec, context)
+    with observed_call(spec, context, invocation_id) as span:
+        if spec.kind == ToolKind.BUILTIN:  # over before anybody could stop it
+            result = _invoked(spec, arguments, context, Signal(context.cancel), invocation_id)
+        else:
+            with running.call(spec.tool_id, context.cancel) as signal:
+                result = _invoked(spec, arguments, context, signal, invocation_id)
+        if isinstance(result, Failed):
+            span.failed(result.error.code)
+        return result
 
 
 def _invoked(
-    spec: ToolSpec, arguments: JsonValue, context: CallContext, signal: Signal
+    spec: ToolSpec,
+    arguments: JsonValue,
+    context: CallContext,
+    signal: Signal,
+    invocation_id: UUID,
 ) -> ToolResult:
     started = time.monotonic()
-    masker = Masker(context.given.values())
+    masker = _masker_of(context.given.values())
     details: JsonObject | None = None
     output: JsonValue = None
     error: ToolError | None = None
-    invocation_id = _id_of(spec, context)
     standing = _asked(context, partial(standing_of, spec.tool_id))
     cost, was_asked = None, False
     try:
@@ -94,7 +106,7 @@ def _invoked(
             context, partial(_permitted, spec, arguments, context, standing)
         )
         env = _asked(context, partial(_credentials, spec, context, standing))
-        masker = Masker([*env.values(), *context.given.values()])
+        masker = _masker_of([*env.values(), *context.given.values()])
         if standing is not None:
             require_within_limit(spec, context, standing)
         checked = resolve_embeds(checked, raw=spec.raw_string_args, read=_reader(context))
@@ -106,7 +118,8 @@ def _invoked(
         )
         cost = standing.cost_per_call if standing else None
         try:
-            answer = executor_for(spec.kind).execute(spec, checked, inside)
+            with traces.span(f"execute {spec.kind}", outfitter__tool__kind=spec.kind):
+                answer = executor_for(spec.kind).execute(spec, checked, inside)
         finally:
             if lent:  # a program may put together what its tools gave it in parts
                 masker = Masker({*lent, *context.given.values()})
@@ -151,6 +164,13 @@ def _invoked(
         )
     _asked(context, partial(health.record_failure, spec, error))
     return Failed(error=error, duration_ms=duration_ms, invocation_id=row.pk, details=details)
+
+
+def _masker_of(secrets: Iterable[str]) -> Masker:
+    """Return what hides secrets, from the lines that are logged during the call too."""
+    masker = Masker(secrets)
+    hide(masker)
+    return masker
 
 
 def _asked(context: CallContext, ask: Callable[[], Answer]) -> Answer:
@@ -349,16 +369,16 @@ def _inner(context: CallContext, parent_id: UUID, lent: set[str]) -> Inner:
             progress=ignore_progress,
         )
         if denied is not None:
-            return _denied(spec, arguments, inside, denied)
+            return refused(spec, arguments, inside, denied)
         return invoke(spec, arguments, inside)
 
     return call
 
 
-def _denied(
+def refused(
     spec: ToolSpec, arguments: JsonObject, context: CallContext, denied: ApprovalDenied
 ) -> Failed:
-    """Write down that a person denied a call."""
+    """Write down that a person denied a call, and return that as its result."""
     masker = Masker(context.given.values())
     error, _ = _told(denied, spec, masker, None)
     row = _record(uuid4(), spec, arguments, context, masker, None, error, 0, None)

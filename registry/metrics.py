@@ -1,49 +1,51 @@
-"""What Prometheus reads at `/metrics`: calls of this process, and the state of the sandbox."""
+"""What Prometheus reads at `/metrics` of tools: their calls, and the state of the sandbox."""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
 
+from django.conf import settings
+from django.db import DatabaseError
 from django.db.models import Count
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
+from config.lib import meters
+from config.lib.meters import REGISTRY, SECONDS
 from config.lib.types import JsonObject
 from registry.errors import ToolError
-from registry.models import ImportJob, Invocation
+from registry.models import EventDelivery, ImportJob, Invocation
+from registry.models.event_subscription import DeliveryStatus
 from registry.models.job import OPEN
 from registry.sandbox.client import sandbox
 
 RECENT = timedelta(minutes=5)
-SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
 
-REGISTRY = CollectorRegistry()
-CALLS = Counter(
-    "outfitter_calls", "Calls of tools by this process.", ("kind", "outcome"), registry=REGISTRY
-)
+CALLS = Counter("outfitter_calls", "Calls of tools.", ("kind", "outcome"), registry=REGISTRY)
 DURATIONS = Histogram(
     "outfitter_call_seconds",
-    "How long calls of tools took in this process.",
+    "How long calls of tools took.",
     ("kind",),
     buckets=SECONDS,
     registry=REGISTRY,
 )
 REFUSED = Counter(
     "outfitter_refused_calls",
-    "Calls that this process refused because of a limit or a stop.",
+    "Calls that were refused because of a limit or a stop.",
     ("kind", "reason", "recorded"),
     registry=REGISTRY,
 )
 ENDED = Counter(
     "outfitter_stopped_running_calls",
-    "Running calls that this process ended because their tool was stopped.",
+    "Running calls that were ended because their tool was stopped.",
     ("kind",),
     registry=REGISTRY,
 )
 UNLIMITED = Counter(
     "outfitter_uncounted_calls",
-    "Calls that this process did not count against a limit, for Redis did not answer.",
+    "Calls that were not counted against a limit, for Redis did not answer.",
     registry=REGISTRY,
 )
 
@@ -56,7 +58,40 @@ def call_ended(kind: str, error_code: str, seconds: float) -> None:
 
 def exposition() -> bytes:
     """Return all metrics in Prometheus' text format, read now."""
-    return generate_latest(REGISTRY)
+    return generate_latest(everything())
+
+
+def everything() -> CollectorRegistry:
+    """Return what the processes counted, and what tells how things stand now."""
+    registry = CollectorRegistry()
+    registry.register(_Counted())
+    for path in settings.METRIC_COLLECTORS:
+        registry.register(_Guarded(path))
+    return registry
+
+
+class _Counted(Collector):
+    def collect(self) -> Iterator[Metric]:
+        return iter(list(meters.counted().collect()))
+
+    def describe(self) -> list[Metric]:
+        return []  # so that registering it does not read everything
+
+
+class _Guarded(Collector):
+    """Tells what another collector tells, or nothing while the database is away."""
+
+    def __init__(self, path: str) -> None:
+        self._collector: Collector = import_string(path)()
+
+    def collect(self) -> Iterator[Metric]:
+        try:
+            return iter(list(self._collector.collect()))
+        except DatabaseError:
+            return iter(())
+
+    def describe(self) -> list[Metric]:
+        return []
 
 
 class Recorded(Collector):
@@ -76,6 +111,23 @@ class Recorded(Collector):
         yield calls
         waiting = ImportJob.objects.filter(status__in=OPEN).count()
         yield _gauge("outfitter_open_imports", "Imports that wait or are under way.", waiting)
+        yield from _deliveries(since)
+
+
+def _deliveries(since: datetime) -> Iterator[Metric]:
+    ended = GaugeMetricFamily(
+        "outfitter_recent_event_deliveries",
+        "Events for programs that were delivered or given up in the last five minutes.",
+        labels=("outcome",),
+    )
+    recent = EventDelivery.objects.filter(ended_at__gte=since).order_by()
+    for row in recent.values("status").annotate(count=Count("pk")):
+        ended.add_metric((row["status"],), row["count"])
+    yield ended
+    waiting = EventDelivery.objects.filter(
+        status=DeliveryStatus.WAITING, subscription__active=True
+    ).count()
+    yield _gauge("outfitter_waiting_event_deliveries", "Events that wait to be sent.", waiting)
 
 
 class SandboxState(Collector):
@@ -113,7 +165,3 @@ def _sandbox_metrics(status: JsonObject) -> Iterator[Metric]:
 
 def _gauge(name: str, text: str, value: float) -> Metric:
     return GaugeMetricFamily(name, text, value=value)
-
-
-REGISTRY.register(Recorded())
-REGISTRY.register(SandboxState())

@@ -16,6 +16,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from config.lib.changes import changing, decided
+from config.lib.errors import NotAllowed
 
 
 class Role(StrEnum):
@@ -24,6 +25,7 @@ class Role(StrEnum):
     GOVERNOR = "governor"
     AUDITOR = "auditor"
     OWNER = "owner"
+    REGISTRAR = "registrar"
 
 
 _READ = (
@@ -41,6 +43,7 @@ _READ = (
     "registry.view_syncrun",
     "registry.view_syncentry",
     "registry.view_upload",
+    "registry.view_eventsubscription",
     "registry.view_healthchange",
     "registry.view_toolusage",
     "registry.view_toolusageday",
@@ -54,6 +57,9 @@ _READ = (
     "agents.view_arm",
     "agents.view_armtool",
     "agents.view_modelusage",
+    "agents.view_oauthclient",
+    "oauth2_provider.view_accesstoken",
+    "oauth2_provider.view_refreshtoken",
     "sequences.view_schedule",
     "sequences.view_webhook",
     "auth.view_user",
@@ -70,16 +76,26 @@ PERMISSIONS: Mapping[Role, tuple[str, ...]] = {
         "registry.add_searchweights",
         "registry.add_syncfeed",
         "registry.change_syncfeed",
+        "registry.change_eventsubscription",
+        "registry.trusted_registrar",
         "sequences.change_schedule",
         "sequences.change_webhook",
+        "agents.change_oauthclient",
+        "oauth2_provider.delete_accesstoken",
+        "oauth2_provider.delete_refreshtoken",
     ),
     Role.AUDITOR: _READ,
     Role.OWNER: (),  # what every person may do with what is their own needs no permission
+    Role.REGISTRAR: ("registry.trusted_registrar",),
 }
 """What each role is given, as `app.codename`."""
 
 IN_ADMIN = frozenset({Role.GOVERNOR, Role.AUDITOR})
 """The roles whose people may enter the Django admin."""
+
+
+BESIDE = frozenset({Role.REGISTRAR})
+"""The roles that a person has beside another one; giving any other role takes them away."""
 
 
 def make_roles(sender: AppConfig, **signal: Any) -> None:
@@ -112,7 +128,7 @@ def teams_of(user: User) -> QuerySet[Group]:
 
 @transaction.atomic
 def role_give(user: User, role: Role, *, by: User | None = None, reason: str = "") -> None:
-    """Give a person this role in place of the one they have.
+    """Give a person this role in place of the one they have, or beside it (`BESIDE`).
 
     Only people with a role in governance may enter the admin. A superuser, who may do all, keeps
     that way in.
@@ -123,9 +139,33 @@ def role_give(user: User, role: Role, *, by: User | None = None, reason: str = "
 
 def _give(user: User, role: Role) -> None:
     locked = User.objects.select_for_update().get(pk=user.pk)
+    given = Group.objects.get_or_create(name=role.value)[0]
+    if role in BESIDE:
+        locked.groups.add(given)
+        return
     roles = Q(name__in=[each.value for each in Role])
     locked.groups.remove(*locked.groups.filter(roles).exclude(name=role.value))
-    locked.groups.add(Group.objects.get_or_create(name=role.value)[0])
+    locked.groups.add(given)
     locked.is_staff = role in IN_ADMIN or locked.is_superuser
     locked.save(update_fields=["is_staff"])
     user.is_staff = locked.is_staff
+
+
+@transaction.atomic
+def registrar_trust(user: User, *, by: User, reason: str = "") -> None:
+    """Let what a person registers be used at once; for governors. Raises NotAllowed."""
+    _require_governor(by)
+    role_give(user, Role.REGISTRAR, by=by, reason=reason)
+
+
+@transaction.atomic
+def registrar_distrust(user: User, *, by: User, reason: str = "") -> None:
+    """Have what a person registers wait for review again; what is live stays. For governors."""
+    _require_governor(by)
+    with decided(by, reason or "No longer a trusted registrar"):
+        user.groups.remove(*user.groups.filter(name=Role.REGISTRAR.value))
+
+
+def _require_governor(by: User) -> None:
+    if not by.has_perm("registry.change_tool"):
+        raise NotAllowed("Only a governor says whose tools are trusted.", "Ask a governor.")

@@ -63,6 +63,12 @@ def tools_usable_by(user: User) -> QuerySet[Tool]:
     return _living().filter(_open_to(user)).exclude(REFUSED).filter(RUNS)
 
 
+def tools_public() -> QuerySet[Tool]:
+    """Return the tools that anybody may be told of: public, approved and not stopped."""
+    public = Q(visibility=Visibility.PUBLIC) & approved()
+    return _living().filter(public).exclude(REFUSED).filter(RUNS)
+
+
 def tools_triable_by(user: User) -> QuerySet[Tool]:
     """Return the tools that a person may call directly: a reviewer, what waits for review too."""
     return tools_visible_to(user).exclude(REFUSED).filter(RUNS)
@@ -105,8 +111,13 @@ def tool_visible_to(user: User, tool_id: UUID) -> Tool:
     """Return one visible tool or raise NotFound."""
     tool = tools_visible_to(user).filter(pk=tool_id).first()
     if tool is None:
-        raise NotFound("There is no such tool, or you may not see it.", "Look in the catalogue.")
+        raise tool_unseen()
     return tool
+
+
+def tool_unseen() -> NotFound:
+    """Return the error for a tool that is not there, or not for this person to know of."""
+    return NotFound("There is no such tool, or you may not see it.", "Look in the catalogue.")
 
 
 def tool_owned_by(user: User, tool_id: UUID) -> Tool:
@@ -182,9 +193,16 @@ def versions_of(tool: Tool) -> QuerySet[ToolVersion]:
     return tool.versions.select_related("author").order_by("-number", "pk")
 
 
-def invocation_visible_to(user: User, invocation_id: UUID) -> Invocation:
-    """Return one call that a person made, or any to governance; raise NotFound."""
+def invocation_visible_to(
+    user: User, invocation_id: UUID, *, agent: UUID | None = None
+) -> Invocation:
+    """Return one call that a person made, or any to governance; raise NotFound.
+
+    With `agent` it is one of that agent's.
+    """
     calls = Invocation.objects.select_related("tool__package", "user")
+    if agent is not None:
+        calls = calls.filter(agent_id=agent)
     if not user.has_perm("registry.view_invocation"):
         calls = calls.filter(user=user)
     call = calls.filter(pk=invocation_id).first()

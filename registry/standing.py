@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from decimal import Decimal
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from django.contrib.auth.models import User
+from django.db.models import QuerySet
 
-from config.lib.prepared import first_row
+from config.lib.prepared import Worded, first_row
 from registry.models import Tool
 from registry.models.package import ReviewStatus
 from registry.models.tool import Health, Visibility
@@ -55,6 +56,14 @@ class Standing(NamedTuple):
             return self._is_approved
         return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
 
+    def seen_by(self, user: User) -> bool:
+        """Say what `tools_visible_to` says, for this one tool; a test holds the two together."""
+        if self.is_made_by(user):
+            return True
+        if self.visibility == Visibility.PUBLIC:
+            return self._is_approved or user.has_perm("registry.change_package")
+        return self.visibility == Visibility.TEAM and user.groups.filter(pk=self.team_id).exists()
+
     def triable_by(self, user: User) -> bool:
         """Say what `tools_triable_by` says, for this one tool."""
         return self.open_to_trial(user) and not self.is_stopped
@@ -90,6 +99,31 @@ class Standing(NamedTuple):
         return self.import_health == self.execution_health == Health.HEALTHY
 
 
+_STANDS = (
+    "owner_id",
+    "team_id",
+    "visibility",
+    "review_status",
+    "package__review_status",
+    "package__added_by_id",
+    "import_health",
+    "execution_health",
+    "required_scopes",
+    "unreviewed_versions",
+    "blocked_versions",
+    "package__allowed_hosts",
+    "stopped_reason",
+    "package__stopped_reason",
+    "package__name",
+    "calls_per_minute",
+    "cost_per_call",
+)
+"""Where the fields of a Standing are, in their order."""
+
+_LOADED = ("kind", "wire_name", "version", "deprecated_on", "package_id")
+_SUCCESSOR = ("successor__wire_name", "successor__deleted_at")
+
+
 def standing_of(tool_id: UUID) -> Standing | None:
     """Return how a tool stands now, or None when it is gone."""
     row = first_row(_standing_sql(), [tool_id])
@@ -102,31 +136,52 @@ def _standing_sql() -> str:
 
     Every call asks it, and Django takes longer to word it than PostgreSQL to answer.
     """
-    query = (
-        Tool.objects.filter(pk=UUID(int=0), deleted_at=None)
-        .order_by()
-        .values_list(
-            "owner_id",
-            "team_id",
-            "visibility",
-            "review_status",
-            "package__review_status",
-            "package__added_by_id",
-            "import_health",
-            "execution_health",
-            "required_scopes",
-            "unreviewed_versions",
-            "blocked_versions",
-            "package__allowed_hosts",
-            "stopped_reason",
-            "package__stopped_reason",
-            "package__name",
-            "calls_per_minute",
-            "cost_per_call",
-        )
-    )
-    sql: str = query.query.sql_with_params()[0]
+    tools = Tool.objects.filter(pk=UUID(int=0), deleted_at=None).order_by()
+    sql: str = tools.values_list(*_STANDS).query.sql_with_params()[0]
     return sql
+
+
+class Named(NamedTuple):
+    """A living tool that a call names, and how it stands."""
+
+    tool: Tool
+    standing: Standing
+
+
+def named_by_id(tool_id: UUID) -> Named | None:
+    """Return the living tool with this id, whoever may see it, in one prepared statement.
+
+    Of its row only what a call needs is read; the rest follows at need.
+    """
+    return _first(_by_id.all(tool_id))
+
+
+def named(wire_name: str) -> Named | None:
+    """Return the living tool of this name, as `named_by_id` does."""
+    return _first(_by_name.all(wire_name))
+
+
+def _first(tools: list[Tool]) -> Named | None:
+    return (
+        Named(tools[0], Standing(*(_read(tools[0], name) for name in _STANDS))) if tools else None
+    )
+
+
+def _read(tool: Tool, name: str) -> Any:
+    of_package, _, field = name.rpartition("__")
+    if not of_package:
+        return getattr(tool, field)
+    return getattr(tool.package, field) if tool.package_id else None
+
+
+def _living(**which: Any) -> QuerySet[Tool]:
+    """Return the query of one living tool; `which` is its only parameter."""
+    tools = Tool.objects.filter(deleted_at=None, **which).order_by()
+    return tools.select_related("package", "successor").only(*_STANDS, *_LOADED, *_SUCCESSOR)
+
+
+_by_id = Worded(lambda: _living(pk=UUID(int=0)))
+_by_name = Worded(lambda: _living(wire_name=""))
 
 
 def stops_of(tool_ids: Collection[UUID]) -> dict[UUID, tuple[str, str]]:

@@ -15,6 +15,10 @@ from registry.importing.sync import feeds
 from registry.importing.sync.dispatch import entries_import
 from registry.importing.sync.running import due_sync
 from registry.importing.upload_clearing import uploads_clear
+from registry.notify.clearing import deliveries_forget
+from registry.notify.delivering import events_deliver
+from registry.notify.hastening import TELL
+from registry.notify.spreading import events_spread
 from registry.quality.scoring import BATCH, quality_refresh
 from registry.sandbox.client import sandbox
 from registry.search.dense.embedding import tools_embed
@@ -25,6 +29,9 @@ logger = logging.getLogger(__name__)
 
 CALLS_A_ROUND = 200_000
 """Calls that one roll-up adds, so that a worker is free again within a minute."""
+
+LONGEST_TELLING = 20.0
+"""Seconds after which a worker begins to send no more events; the rest is due at the next beat."""
 
 LONGEST_SCORING = 20.0
 """Seconds after which a worker scores no more tools; the rest is due at the next beat."""
@@ -93,3 +100,17 @@ def score_tools() -> None:
 def embed_tools() -> None:
     """Work out the vectors of tools whose text is new or changed, where an encoder is set."""
     tools_embed()
+
+
+@shared_task(name=TELL)
+def tell_events() -> None:
+    """Tell programs what happened, until nothing is due or the round is over."""
+    started = time.monotonic()
+    while events_spread() + events_deliver() and time.monotonic() - started < LONGEST_TELLING:
+        pass
+
+
+@shared_task(name="registry.forget_events")
+def forget_events() -> None:
+    """Delete deliveries that are older than they are kept."""
+    deliveries_forget()

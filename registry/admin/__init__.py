@@ -1,5 +1,15 @@
 """Govern packages, tools and what was called, in the Django admin."""
 
-from registry.admin import audit, packages, people, proposals, records, search, sync, tools
+from registry.admin import audit, events, packages, people, proposals, records, search, sync, tools
 
-__all__ = ["audit", "packages", "people", "proposals", "records", "search", "sync", "tools"]
+__all__ = [
+    "audit",
+    "events",
+    "packages",
+    "people",
+    "proposals",
+    "records",
+    "search",
+    "sync",
+    "tools",
+]

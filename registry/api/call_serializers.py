@@ -5,8 +5,8 @@ from typing import Any
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body, VariablesField
 from registry.audit.calls import for_reader
-from registry.importing.variables import MOST_VARIABLES
 from registry.mcp.settings import VARIABLE
 from registry.models import (
     Invocation,
@@ -20,23 +20,15 @@ class ToolRunQuerySerializer(serializers.Serializer[Any]):
     wait = serializers.FloatField(min_value=0, max_value=30, default=0, help_text="Seconds.")
 
 
-class ToolRunSerializer(serializers.Serializer[Any]):
+class ToolRunSerializer(Body):
     """A request to call a tool. A variable in `env` is used for this call and not kept."""
 
     arguments = serializers.DictField(default=dict)
-    env = serializers.DictField(child=serializers.CharField(max_length=10_000), default=dict)
+    env = VariablesField(names=VARIABLE, default=dict)
     agent = serializers.CharField(
         max_length=60, required=False, allow_blank=True, default="", help_text="Call as this agent."
     )
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True, default=None)
-
-    def validate_env(self, env: dict[str, str]) -> dict[str, str]:
-        """Refuse more variables than a package may declare: each is looked for in the answer."""
-        if len(env) > MOST_VARIABLES:
-            raise serializers.ValidationError(f"At most {MOST_VARIABLES} variables can be given.")
-        for name in env:
-            serializers.RegexField(VARIABLE).run_validation(name)
-        return env
 
 
 class InvocationSerializer(serializers.ModelSerializer[Invocation]):

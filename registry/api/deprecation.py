@@ -1,6 +1,5 @@
 """`/api/v1/tools/{id}/deprecation/`."""
 
-from typing import Any
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -8,6 +7,7 @@ from rest_framework import serializers, status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib.api_bodies import Body
 from config.lib.http import SignedInApiRequest
 from registry.api.tool_serializers import ToolDetailSerializer
 from registry.deprecation import LONGEST_NOTE, successor_named, tool_deprecate, tool_undeprecate
@@ -16,7 +16,7 @@ from registry.history import tool_with_history
 WRITE = {"POST": "tools:write", "DELETE": "tools:write"}
 
 
-class DeprecationWriteSerializer(serializers.Serializer[Any]):
+class DeprecationWriteSerializer(Body):
     """From which day on a tool is deprecated; `successor` is the wire name or id of another."""
 
     on = serializers.DateField()

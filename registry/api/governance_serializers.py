@@ -1,15 +1,14 @@
 """The shapes of what a governor sets of a tool."""
 
-from typing import Any
-
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 from registry.governing import DEAREST_CALL, LONGEST_CALL, MOST_CALLS
 from registry.models.stoppable import LONGEST_REASON
 from registry.scopes import LONGEST_SCOPE
 
 
-class ReasonSerializer(serializers.Serializer[Any]):
+class ReasonSerializer(Body):
     """Why it is done; everybody who meets a stop reads it."""
 
     reason = serializers.CharField(max_length=LONGEST_REASON)
@@ -17,6 +16,8 @@ class ReasonSerializer(serializers.Serializer[Any]):
 
 class GovernanceSerializer(ReasonSerializer):
     """What is to change; what is left out stays. `callsPerMinute` null is the site's default."""
+
+    always = ("reason",)
 
     requiredScopes = serializers.ListField(
         child=serializers.CharField(max_length=LONGEST_SCOPE),

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from config.lib.types import JsonObject
 from registry.models.package import Tier
 
 
@@ -14,11 +15,10 @@ class ProblemSerializer(serializers.Serializer[Any]):
     message = serializers.CharField()
 
 
-class ManifestSerializer(serializers.Serializer[Any]):
-    """A package.json; or what stands under its `tpmjs`, in place of all this."""
-
-    name = serializers.CharField(required=False)
-    tpmjs = serializers.DictField()
+MANIFEST: JsonObject = {
+    "description": "A package.json; or what stands under its `tpmjs`, in place of all this.",
+    "examples": [{"name": "weather-tools", "tpmjs": {"category": "data", "tools": []}}],
+}
 
 
 class JudgedToolSerializer(serializers.Serializer[Any]):

@@ -41,7 +41,9 @@ class ManifestValidateView(APIView):
     parser_classes = [TextOfJson]
     required_scopes = {"POST": "tools:read"}
 
-    @extend_schema(request=shapes.ManifestSerializer, responses=shapes.JudgementSerializer)
+    @extend_schema(
+        request={"application/json": shapes.MANIFEST}, responses=shapes.JudgementSerializer
+    )
     def post(self, request: SignedInApiRequest) -> Response:
         """Judge a package.json, or just its `tpmjs` field, without keeping it.
 

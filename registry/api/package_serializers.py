@@ -1,9 +1,8 @@
 """The shapes of packages and of what imports them."""
 
-from typing import Any
-
 from rest_framework import serializers
 
+from config.lib.api_bodies import ENV_NAME, Body
 from registry.models import (
     CheckSchedule,
     ImportJob,
@@ -59,7 +58,7 @@ class PackageDetailSerializer(PackageSerializer):
         fields = (*PackageSerializer.Meta.fields, "manifest", "settings")
 
 
-class PackageImportSerializer(serializers.Serializer[Any]):
+class PackageImportSerializer(Body):
     """A request to import a package; without a version the newest.
 
     `settings` of a Python package or module: `{module, class_name, tool_config, raw_string_args,
@@ -73,23 +72,24 @@ class PackageImportSerializer(serializers.Serializer[Any]):
     settings = serializers.DictField(required=False, allow_null=True, default=None)
 
 
-class DeclaredVariableSerializer(serializers.Serializer[Any]):
+class DeclaredVariableSerializer(Body):
     """A variable that a package's tools may read."""
 
-    name = serializers.CharField(max_length=100)
+    name = serializers.RegexField(ENV_NAME)
     description = serializers.CharField(
         max_length=500, required=False, allow_blank=True, default=""
     )
     required = serializers.BooleanField(default=True)  # type: ignore[assignment]  # the wire's name
 
 
-class PackagePatchSerializer(serializers.Serializer[Any]):
+class PackagePatchSerializer(Body):
     """What is decided of a package: the variables that it may read, added to those it declares."""
 
+    always = ("env",)
     env = DeclaredVariableSerializer(many=True, allow_empty=False)
 
 
-class PackageRepairSerializer(serializers.Serializer[Any]):
+class PackageRepairSerializer(Body):
     """Which export a declared tool is."""
 
     declared = serializers.CharField(max_length=128)

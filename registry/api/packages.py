@@ -7,18 +7,18 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from registry import selectors
 from registry.api import package_serializers as shapes
-from registry.importing.jobs import import_request
+from registry.importing.jobs import import_again, import_request
 from registry.importing.repair import package_repair
 from registry.importing.schedule import check_request, schedule_of
 from registry.importing.variables import package_declare_env
 from registry.models import ImportJob
 
-READ_WRITE = {"GET": "tools:read", "POST": "tools:write", "PATCH": "tools:write"}
+READ_WRITE = read_write("tools")
 
 
 class PackageListView(APIView):
@@ -128,6 +128,19 @@ class JobView(APIView):
     def get(self, request: SignedInApiRequest, job_id: UUID) -> Response:
         """Tell how far an import is."""
         return Response(shapes.JobSerializer(selectors.job_visible_to(request.user, job_id)).data)
+
+
+class JobAgainView(APIView):
+    """An import that is asked for once more."""
+
+    required_scopes = READ_WRITE
+
+    @extend_schema(request=None, responses={202: shapes.JobSerializer})
+    @idempotent
+    def post(self, request: SignedInApiRequest, job_id: UUID) -> Response:
+        """Ask for the same import once more."""
+        job = selectors.job_visible_to(request.user, job_id)
+        return _accepted(import_again(job, user=request.user))
 
 
 def _accepted(job: ImportJob) -> Response:

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 from registry.models import Proposal
 from registry.models.proposal import Cause
 from registry.services import LONGEST_DECISION
@@ -80,7 +81,7 @@ class ProposalDetailSerializer(ProposalSerializer):
         fields = (*ProposalSerializer.Meta.fields, "before", "after")
 
 
-class DecisionSerializer(serializers.Serializer[Any]):
+class DecisionSerializer(Body):
     """A decision; a reason is needed to reject or quarantine."""
 
     reason = serializers.CharField(

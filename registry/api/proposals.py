@@ -7,7 +7,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write
 from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
@@ -22,7 +22,7 @@ from registry.models.proposal import ProposalState
 from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
 from registry.review.selectors import proposal_visible_to, proposals_visible_to
 
-READ_WRITE = {"GET": "tools:read", "POST": "tools:write"}
+READ_WRITE = read_write("tools")
 
 
 class ProposalPages(CursorPages):

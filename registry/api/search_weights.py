@@ -4,13 +4,14 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib.api import read_write
 from config.lib.http import SignedInApiRequest
 from registry.api import weights_serializers as shapes
 from registry.search.in_force import weights_history, weights_now
 from registry.search.weights import BOUNDS
 from registry.weighing import weights_restore, weights_save
 
-READ_WRITE = {"GET": "tools:read", "PUT": "tools:write", "POST": "tools:write"}
+READ_WRITE = read_write("tools")
 
 
 class SearchWeightsView(APIView):

@@ -7,6 +7,7 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib.api import read_write
 from config.lib.http import SignedInApiRequest
 from registry.api.sync_serializers import SyncFeedPatchSerializer, SyncFeedSerializer
 from registry.importing.sync.feeds import feed_ask, feed_change
@@ -18,7 +19,7 @@ from registry.importing.sync.selectors import (
 )
 from registry.models import SyncFeed
 
-SCOPES = {"GET": "tools:read", "PATCH": "tools:write", "POST": "tools:write"}
+SCOPES = read_write("tools")
 
 
 class SyncFeedListView(APIView):

@@ -1,9 +1,8 @@
 """The shapes of `/api/v1/sync/feeds/`."""
 
-from typing import Any
-
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 from registry.importing.sync.selectors import FeedState
 from registry.models import SyncRun
 from registry.models.sync import MOST_MINUTES
@@ -42,7 +41,7 @@ class SyncFeedSerializer(serializers.Serializer[FeedState]):
     run = SyncRunSerializer(read_only=True, allow_null=True)
 
 
-class SyncFeedPatchSerializer(serializers.Serializer[Any]):
+class SyncFeedPatchSerializer(Body):
     """What a governor changes of a feed; one that is turned on is looked through soon."""
 
     enabled = serializers.BooleanField(required=False)

@@ -1,11 +1,13 @@
 """The shapes of tools, their versions and the search for them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
+from config.lib.errors import InvalidInput
 from registry.api.effect_serializers import AnnotationsSerializer
 from registry.api.explained_serializers import PartsSerializer
 from registry.effects import known_of, scopes_within
@@ -208,6 +210,10 @@ LONGEST_MESSAGES = 500_000
 SEARCHED_STATES = (*HealthState.values, Health.BROKEN.value, UNWELL)
 
 
+def _told(known: Iterable[str]) -> dict[str, Any]:
+    return {"invalid_choice": f"Give one of {', '.join(known)}."}
+
+
 class SearchQuerySerializer(serializers.Serializer[Any]):
     """What to search for."""
 
@@ -243,12 +249,12 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
         default="",
         help_text="Find only what this agent's scopes allow and it does not deny.",
     )
-    kind = serializers.CharField(
-        max_length=16,
-        required=False,
+    kind = serializers.ChoiceField(
+        choices=ToolKind.values,
         allow_blank=True,
         default="",
-        help_text=f"Search only tools of this kind: {', '.join(ToolKind.values)}.",
+        error_messages=_told(ToolKind.values),
+        help_text="Search only tools of this kind.",
     )
     category = serializers.CharField(
         max_length=64,
@@ -264,34 +270,21 @@ class SearchQuerySerializer(serializers.Serializer[Any]):
         default="",
         help_text="Search only the tools of the package or server of this name.",
     )
-    health = serializers.CharField(
-        max_length=20,
-        required=False,
+    health = serializers.ChoiceField(
+        choices=SEARCHED_STATES,
         allow_blank=True,
         default="",
-        help_text=f"Search only tools in this state: {', '.join(SEARCHED_STATES)}.",
+        error_messages=_told(SEARCHED_STATES),
+        help_text="Search only tools in this state.",
     )
-
-    def validate_kind(self, kind: str) -> str:
-        """Refuse a kind that does not exist."""
-        return _one_of(ToolKind.values, kind)
-
-    def validate_health(self, health: str) -> str:
-        """Refuse a state that does not exist."""
-        return _one_of(SEARCHED_STATES, health)
 
     def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
         """Refuse several texts where one is read."""
         if attrs["query"] and attrs["mode"] in (Mode.REGEX, Mode.PREFIX):
-            problem = f"The mode {attrs['mode']} reads q alone."
-            raise serializers.ValidationError({"query": [problem]})
+            told = f"The mode {attrs['mode']} reads q alone."
+            problems = [{"path": "$.query", "message": told}]
+            raise InvalidInput(told, "Leave out query, or the mode.", problems=problems)
         return attrs
-
-
-def _one_of(known: Sequence[str], value: str) -> str:
-    if value and value not in known:
-        raise serializers.ValidationError(f"Give one of {', '.join(known)}.")
-    return value
 
 
 class SimilarQuerySerializer(serializers.Serializer[Any]):
@@ -357,7 +350,7 @@ class SearchAnswerSerializer(serializers.Serializer[Any]):
     )
 
 
-class ToolWriteSerializer(serializers.Serializer[Any]):
+class ToolWriteSerializer(Body):
     """A tool as a person makes it; `type` says how the definition is read."""
 
     name = serializers.CharField(max_length=120)
@@ -378,7 +371,7 @@ class ToolWriteSerializer(serializers.Serializer[Any]):
     )
 
 
-class RestoreSerializer(serializers.Serializer[Any]):
+class RestoreSerializer(Body):
     """Why a tool goes back to an earlier version."""
 
     reason = serializers.CharField(

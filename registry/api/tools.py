@@ -13,7 +13,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, agent_asked, read_write, scopes_of, token_of
 from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
@@ -22,7 +22,7 @@ from registry import selectors
 from registry.api import call_serializers as calls
 from registry.api import tool_serializers as shapes
 from registry.authoring import author_for
-from registry.calling import call_directly, direct_context, launch
+from registry.calling import call_directly, direct_context, launch, tool_to_call
 from registry.context import Denied
 from registry.errors import ToolError
 from registry.filters import ToolFilters, tools_listed
@@ -40,13 +40,7 @@ from registry.search.lookup import look_up, tools_like
 from registry.search.service import Mode, SearchAnswer, search
 from registry.search.why import why_words
 
-READ_WRITE = {
-    "GET": "tools:read",
-    "POST": "tools:write",
-    "PUT": "tools:write",
-    "PATCH": "tools:write",
-    "DELETE": "tools:write",
-}
+READ_WRITE = read_write("tools")
 RUN = {"POST": "tools:run"}
 DEFAULT_TYPE = ToolKind.SEQUENCE.value
 MOST_FILTERED = 50
@@ -164,8 +158,8 @@ class ToolSearchView(APIView):
         context = direct_context(
             request.user,
             caller=Caller.REST,
-            scopes=_scopes_of(request),
-            agent=asked["agent"],
+            scopes=scopes_of(request),
+            agent=agent_asked(request, asked["agent"]),
         )
 
         def find(denied: frozenset[UUID]) -> SearchAnswer:
@@ -240,13 +234,14 @@ class ToolRunView(APIView):
         query = calls.ToolRunQuerySerializer(data=request.query_params)
         query.is_valid(raise_exception=True)
         asked = body.validated_data
-        tool = selectors.tool_visible_to(request.user, tool_id)
+        tool = tool_to_call(request.user, tool_id)
         context = direct_context(
             request.user,
             caller=Caller.REST,
-            scopes=_scopes_of(request),
+            scopes=scopes_of(request),
             given=asked["env"],
-            agent=asked["agent"],
+            agent=agent_asked(request, asked["agent"]),
+            token=token_of(request),
         )
         run = launch(
             tool,
@@ -289,7 +284,7 @@ class VersionRestoreView(APIView):
 
         For a tool of your own; as a reviewer for a tool of a package, which goes back as a whole.
         """
-        body = shapes.RestoreSerializer(data=request.data or {})
+        body = shapes.RestoreSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         tool = tool_with_history(request.user, tool_id)
         reason = body.validated_data["reason"]
@@ -325,12 +320,6 @@ def _refused(result: Failed) -> ToolError:
     if result.invocation_id is not None:
         result.error.extra["invocation"] = str(result.invocation_id)
     return result.error
-
-
-def _scopes_of(request: SignedInApiRequest) -> frozenset[str] | None:
-    """Return what a token is limited to; a session, or a token without scopes, is not limited."""
-    granted = getattr(request.auth, "scopes", None)
-    return frozenset(granted) if granted else None
 
 
 def _messages(text: str) -> list[str]:

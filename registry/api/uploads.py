@@ -10,6 +10,8 @@ from rest_framework.parsers import MultiPartParser
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib.api_bodies import Body
+from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
@@ -23,7 +25,7 @@ class ModuleFileField(serializers.FileField):
     """A file of a multipart form."""
 
 
-class PackageUploadSerializer(serializers.Serializer[Any]):
+class PackageUploadSerializer(Body):
     """A Python module: one `.py` file, or a `.zip` or `.whl` of one package, of at most 2 MB.
 
     `name` gives a single file another name; `settings` is JSON with how the module is loaded, as
@@ -66,9 +68,14 @@ class PackageUploadSerializer(serializers.Serializer[Any]):
         try:
             settings = json.loads(text)
         except (ValueError, RecursionError):
-            raise serializers.ValidationError("This is not JSON.") from None
+            settings = None
         if not isinstance(settings, dict):
-            raise serializers.ValidationError("It must be a JSON object.")
+            told = "It must be a JSON object."
+            raise InvalidInput(
+                "The settings cannot be read.",
+                'Send an object such as {"class_name": "Greeter"}.',
+                problems=[{"path": "$.settings", "message": told}],
+            )
         return settings
 
 

@@ -3,6 +3,7 @@ from django.urls import path
 from registry.api import (
     audit,
     deprecation,
+    event_subscriptions,
     impact,
     invocations,
     manifests,
@@ -26,6 +27,31 @@ urlpatterns = [
     path("packages/<uuid:package_id>/check/", packages.PackageCheckView.as_view()),
     path("packages/<uuid:package_id>/refresh/", packages.PackageRefreshView.as_view()),
     path("packages/<uuid:package_id>/stop/", stopping.PackageStopView.as_view()),
+    path("event-subscriptions/", event_subscriptions.EventSubscriptionListView.as_view()),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/",
+        event_subscriptions.EventSubscriptionView.as_view(),
+    ),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/secret/",
+        event_subscriptions.EventSecretView.as_view(),
+    ),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/test/",
+        event_subscriptions.EventTestView.as_view(),
+    ),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/deliveries/",
+        event_subscriptions.EventDeliveryListView.as_view(),
+    ),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/deliveries/<uuid:delivery_id>/",
+        event_subscriptions.EventDeliveryView.as_view(),
+    ),
+    path(
+        "event-subscriptions/<uuid:subscription_id>/deliveries/<uuid:delivery_id>/redeliver/",
+        event_subscriptions.EventRedeliverView.as_view(),
+    ),
     path("audit/", audit.AuditListView.as_view()),
     path("audit/<int:event_id>/", audit.AuditEventView.as_view()),
     path("invocations/", invocations.InvocationListView.as_view()),
@@ -37,6 +63,7 @@ urlpatterns = [
     path("sync/feeds/<uuid:feed_id>/", sync.SyncFeedView.as_view()),
     path("sync/feeds/<uuid:feed_id>/look/", sync.SyncFeedLookView.as_view()),
     path("jobs/<uuid:job_id>/", packages.JobView.as_view()),
+    path("jobs/<uuid:job_id>/again/", packages.JobAgainView.as_view()),
     path("proposals/", proposals.ProposalListView.as_view()),
     path("proposals/<uuid:proposal_id>/", proposals.ProposalView.as_view()),
     path("proposals/<uuid:proposal_id>/approve/", proposals.ProposalApproveView.as_view()),

@@ -4,6 +4,7 @@ from typing import Any
 
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 from registry.models.stoppable import LONGEST_REASON
 from registry.search.in_force import Decided
 
@@ -39,7 +40,7 @@ class WeightsSerializer(DecidedSerializer):
     bounds = BoundSerializer(many=True)
 
 
-class ReasonedSerializer(serializers.Serializer[Any]):
+class ReasonedSerializer(Body):
     """Why weights change, and which version the change was made from."""
 
     reason = serializers.CharField(max_length=LONGEST_REASON)
@@ -54,7 +55,7 @@ class ReasonedSerializer(serializers.Serializer[Any]):
 class WeightsWriteSerializer(ReasonedSerializer):
     """All weights by their names."""
 
-    values = serializers.DictField(child=serializers.JSONField())
+    values = serializers.DictField(child=serializers.JSONField(allow_null=True))
 
 
 class WeightsRestoreSerializer(ReasonedSerializer):

@@ -1,5 +1,6 @@
 """What a governor should look at first."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -26,6 +27,22 @@ SOON = timedelta(days=30)
 
 
 @dataclass(frozen=True, kw_only=True)
+class Elsewhere:
+    """What waits for a decision in another app: words for it, and where it is decided."""
+
+    told: str
+    url: str
+
+
+_ELSEWHERE: list[Callable[[AnonymousUser | User], Elsewhere | None]] = []
+
+
+def look_also(waiting: Callable[[AnonymousUser | User], Elsewhere | None]) -> None:
+    """Take a function that tells what of another app waits, if this person decides about it."""
+    _ELSEWHERE.append(waiting)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Line:
     """One proposal as a list shows it."""
 
@@ -47,6 +64,7 @@ class Overview:
     stopped_tools: list[Tool] = field(default_factory=list)
     broken: list[Tool] = field(default_factory=list)
     deprecated: list[Tool] = field(default_factory=list)
+    elsewhere: list[Elsewhere] = field(default_factory=list)
 
     @property
     def waiting_told(self) -> str:
@@ -73,6 +91,7 @@ def overview_for(user: User | AnonymousUser) -> Overview:
         stopped_tools=_listed(stopped) if sees_tools else [],
         broken=_listed(broken) if sees_tools else [],
         deprecated=_deprecated() if sees_tools else [],
+        elsewhere=[found for look in _ELSEWHERE if (found := look(user))],
     )
 
 

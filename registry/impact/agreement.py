@@ -5,6 +5,7 @@ from typing import Any
 
 from django.contrib.auth.models import User
 
+from config.lib.errors import Conflict
 from registry.impact.finding import impact_of
 from registry.impact.parts import Impact
 from registry.models import Tool
@@ -14,12 +15,20 @@ FIELD = "agreed"
 """Field of a form: the digest of the impact that was shown and agreed to."""
 
 
-class AgreementNeededError(Exception):
+class AgreementNeededError(Conflict):
     """Something would break, and whoever makes the change has not agreed to just that."""
+
+    code = "agreement_needed"  # `extra.agreed` is what to send to agree
+    default_hint = "Look at what breaks. Send `agreed` as it is told here to go on all the same."
 
     def __init__(self, impact: Impact) -> None:
         self.impact = impact
-        super().__init__(impact.summary)
+        problems = [
+            {"name": item.name, "where": trouble.where, "message": trouble.message}
+            for item, trouble in impact.troubles
+            if trouble.breaks
+        ]
+        super().__init__(impact.summary, agreed=impact.digest, problems=problems)
 
 
 def edit_impact(tool: Tool, changes: Mapping[str, Any], *, user: User) -> Impact | None:

@@ -2,6 +2,7 @@
 
 from mcp_types import CallToolResult
 
+from config.lib.jsontext import storable
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolFailed
 
@@ -13,20 +14,31 @@ def answer_of(result: CallToolResult) -> tuple[JsonValue, JsonObject | None]:
 
     The value is the structured content; without one, the text of an answer that is nothing but
     one text; else `{content: […], isError: false}` with the content blocks as MCP has them.
-    `details.content` has the blocks wherever the value does not.
+    `details.content` has the blocks wherever the value does not, `details.meta` what the server
+    says of its answer besides.
     """
     whole = result.model_dump(mode="json", by_alias=True, exclude_none=True)
     blocks: list[JsonObject] = whole.get("content", [])
+    meta = {name: said for name, said in (result.meta or {}).items() if not _is_of_mcp(name)}
+    about: JsonObject = {"meta": storable(meta)} if meta else {}
+    told = {"content": blocks, **about} if blocks else about
     if result.is_error:
-        raise ToolFailed(_words_of(blocks), details={"content": blocks} if blocks else None)
+        raise ToolFailed(_words_of(blocks), details=told or None)
     # An answer may be structured and null, which is not the same as not structured.
     if "structured_content" in result.model_fields_set and (
         result.structured_content is not None or not blocks
     ):
-        return result.structured_content, {"content": blocks} if blocks else None
+        return result.structured_content, told or None
     if len(blocks) == 1 and blocks[0].get("type") == "text":
-        return blocks[0]["text"], None
-    return {"content": blocks, "isError": False}, None
+        return blocks[0]["text"], about or None
+    return {"content": blocks, "isError": False}, about or None
+
+
+def _is_of_mcp(name: str) -> bool:
+    """Say whether a name in `_meta` is one that MCP keeps for itself: of the one connection."""
+    prefix, slash, _ = name.rpartition("/")
+    labels = prefix.split(".")
+    return bool(slash) and any(label in {"modelcontextprotocol", "mcp"} for label in labels[:2])
 
 
 def _words_of(blocks: list[JsonObject]) -> str:

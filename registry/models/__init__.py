@@ -2,6 +2,7 @@ from registry.models import people as people
 from registry.models.api_document import ApiDocument
 from registry.models.audit_event import AuditEvent
 from registry.models.check_schedule import CheckSchedule
+from registry.models.event_subscription import EventDelivery, EventSubscription, PendingEvent
 from registry.models.health_change import HealthChange, QualityDue
 from registry.models.invocation import Invocation
 from registry.models.job import ImportJob
@@ -28,10 +29,13 @@ __all__ = [
     "AuditEvent",
     "CheckSchedule",
     "ErrorUsage",
+    "EventDelivery",
+    "EventSubscription",
     "HealthChange",
     "ImportJob",
     "Invocation",
     "Package",
+    "PendingEvent",
     "PersonUsageDay",
     "Proposal",
     "QualityDue",

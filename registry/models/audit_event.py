@@ -4,6 +4,7 @@ from django.conf import settings
 from django.db import models
 
 from registry.models.audit_triggers import kept_until_retention
+from registry.models.triggers import rings_audit
 
 AUDIT_FLOOR_DAYS = 30
 """No event is deleted before, whatever the policy and whoever asks; a trigger holds it."""
@@ -80,9 +81,12 @@ class AuditEvent(models.Model):
             models.Index(fields=["operation", "-at", "-id"], name="audit_operation_time"),
             models.Index(fields=["request_id"], name="audit_request"),
         ]
-        triggers = kept_until_retention(
-            "audit_append_only", f"OLD.at < now() - interval '{AUDIT_FLOOR_DAYS} days'"
-        )
+        triggers = [
+            *kept_until_retention(
+                "audit_append_only", f"OLD.at < now() - interval '{AUDIT_FLOOR_DAYS} days'"
+            ),
+            rings_audit(),
+        ]
 
     def __str__(self) -> str:
         return f"{self.operation} {self.model} {self.object_label}"

@@ -2,6 +2,7 @@
 
 from django.db import models
 
+from registry.models.event_triggers import tells_health
 from registry.models.health import HealthState
 from registry.models.tool import Tool
 from registry.models.triggers import append_only
@@ -17,7 +18,7 @@ class HealthChange(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["tool", "-at", "-id"], name="health_change_tool")]
-        triggers = [append_only("health_change_append_only")]
+        triggers = [append_only("health_change_append_only"), tells_health()]
 
     def __str__(self) -> str:
         return f"{self.tool_id} {self.state}"

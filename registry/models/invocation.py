@@ -15,6 +15,7 @@ class Caller(models.TextChoices):
     SEQUENCE = "sequence", "Sequence"
     BROWSER = "browser", "Tool page"
     REST = "rest", "REST API"
+    MCP = "mcp", "MCP"
     CODE = "code", "Code"
     HEALTH = "health", "Health check"
     SCHEDULE = "schedule", "Schedule"

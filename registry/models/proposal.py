@@ -8,6 +8,7 @@ from django.db import models
 from django.db.models import Q
 
 from registry.models.audit_triggers import audited
+from registry.models.event_triggers import tells_reviews
 from registry.models.package import Package
 from registry.models.tool import Tool
 
@@ -144,6 +145,7 @@ class Proposal(models.Model):
                 condition=~pgtrigger.Q(old__state=ProposalState.OPEN),
             ),
             *audited("proposal", *GOVERNED, label=_LABEL, subject=_SUBJECT),
+            tells_reviews(),
         ]
 
     def __str__(self) -> str:

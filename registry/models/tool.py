@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVector
 from django.db import models
+from django.db.models.functions import Collate
 
 from registry.models.audit_triggers import audited
 from registry.models.health import FINE, ExecutionHealth, Fares, Health, HealthState, in_state
@@ -37,6 +38,10 @@ __all__ = [
 
 NAMES = SearchVector("wire_name", "title", config="simple")
 """What a tool is called, as words that can be looked up by how they begin."""
+
+LETTERS = Collate("wire_name", "C")
+"""Wire names in the order of their letters' codes, as programs sort them, whatever the database's
+own order is. It is worded the same in the index and in what asks."""
 
 CALLED_TOOLS = models.Func(
     models.F("definition"),
@@ -208,6 +213,7 @@ class Tool(Fares, Stoppable):
     """Of a copy that says what another version was, the live one (`registry.review.drafts`)."""
 
     class Meta:
+        permissions = [("trusted_registrar", "Can register tools that are live without review")]
         constraints = [
             *Fares.CONSTRAINTS,
             *stop_constraints("tool"),
@@ -274,6 +280,7 @@ class Tool(Fares, Stoppable):
             models.Index(fields=["execution_health"], name="tool_execution_health"),
             models.Index(fields=["kind", "wire_name"], name="tool_kind_wire_name"),
             models.Index(fields=["wire_name", "id"], name="tool_wire_name"),
+            models.Index(LETTERS, name="tool_letters", condition=models.Q(deleted_at__isnull=True)),
             models.Index(
                 fields=["review_status", "wire_name"],
                 name="tool_review_wire_name",

@@ -32,6 +32,10 @@ WEIGHTS_CHANNEL = "outfitter_weights"
 """NOTIFY channel on which it is told that governors saved search weights; the payload is their
 version."""
 
+AUDIT_CHANNEL = "outfitter_audit"
+"""NOTIFY channel that rings when anything governed has changed: tools, agents, links, groups. The
+payload is empty, and one transaction rings once."""
+
 CALL_COLUMNS = (
     *("created_at", "tool_id", "agent_id", "user_id", "caller", "outcome", "phase"),
     *("error_code", "decision", "duration_ms", "cost"),
@@ -93,6 +97,17 @@ def notify_stop(name: str) -> pgtrigger.Trigger:
         operation=pgtrigger.Update,
         condition=pgtrigger.Q(old__stopped_at=None, new__stopped_at__isnull=False),
         func=f"PERFORM pg_notify('{STOP_CHANNEL}', NEW.id::text); RETURN NULL;",
+    )
+
+
+def rings_audit() -> pgtrigger.Trigger:
+    """Ring when events were written: whatever decides on who may call what is audited."""
+    return pgtrigger.Trigger(
+        name="audit_rings",
+        level=pgtrigger.Statement,
+        when=pgtrigger.After,
+        operation=pgtrigger.Insert,
+        func=f"PERFORM pg_notify('{AUDIT_CHANNEL}', ''); RETURN NULL;",
     )
 
 

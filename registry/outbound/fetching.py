@@ -42,13 +42,16 @@ def fetch(
     seconds: float,
     guard: Guard | None = None,
     cancel: threading.Event | None = None,
+    most_redirects: int = MOST_REDIRECTS,
 ) -> Answer:
     """Send `request` and return the answer, whatever its status, after at most `seconds`.
+
+    With `most_redirects=0` an answer that leads elsewhere is returned as it is.
 
     Call it in a thread that runs no event loop. Raises HostRefused, UpstreamUnreachable,
     UpstreamError (an answer that cannot be unpacked), ResponseTooLarge, ToolTimeout, CallCancelled.
     """
-    sending = _follow(request, guard or Guard(), seconds)
+    sending = _follow(request, guard or Guard(), seconds, most_redirects)
     return asyncio.run(_bounded(sending, request.url.host, seconds, cancel or threading.Event()))
 
 
@@ -70,15 +73,15 @@ async def _bounded(
     return await task
 
 
-async def _follow(request: httpx.Request, guard: Guard, seconds: float) -> Answer:
-    for _ in range(MOST_REDIRECTS + 1):
+async def _follow(request: httpx.Request, guard: Guard, seconds: float, most: int) -> Answer:
+    for _ in range(most + 1):
         answer = await _ask(request, guard, seconds)
-        onward = _redirected(request, answer)
+        onward = _redirected(request, answer) if most else None
         if onward is None:
             return answer
         request = onward
     raise UpstreamUnreachable(
-        f"{answer.host} redirected the request more than {MOST_REDIRECTS} times.",
+        f"{answer.host} redirected the request more than {most} times.",
         "Write the address that the service really answers at.",
     )
 

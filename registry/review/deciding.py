@@ -27,12 +27,23 @@ def proposal_approve(
     Introduced findings that block need their codes in `accept`. Raises NotAllowed,
     ProposalDecided and FindingsBlock.
     """
-    proposal = _locked(proposal, by)
+    _require_reviewer(by)
+    proposal = _locked(proposal)
     lacking = [code for code in blocking_codes(proposal) if code not in accept]
     if lacking:
         raise FindingsBlock(
             f"The scans found {', '.join(lacking)} in what is proposed.", codes=lacking
         )
+    return _approved(proposal, by, reason)
+
+
+@transaction.atomic
+def proposal_pass(proposal: Proposal, *, by: User, reason: str) -> Proposal:
+    """Make live what nobody has to look at; `registry.review.trusting` says when that is so."""
+    return _approved(_locked(proposal), by, reason)
+
+
+def _approved(proposal: Proposal, by: User, reason: str) -> Proposal:
     try:
         with transaction.atomic(), decided(by, reason):
             proposal_close(proposal, ProposalState.APPROVED, by=by, reason=reason)
@@ -77,7 +88,8 @@ def blocking_codes(proposal: Proposal) -> list[str]:
 
 @transaction.atomic
 def _refuse(proposal: Proposal, state: ProposalState, by: User, reason: str) -> Proposal:
-    proposal = _locked(proposal, by)
+    _require_reviewer(by)
+    proposal = _locked(proposal)
     if not reason.strip():
         raise InvalidInput("Say why; whoever proposed it reads this.", "Send a reason.")
     with decided(by, reason):
@@ -96,10 +108,13 @@ def _close_refused(proposal: Proposal, state: ProposalState, by: User, reason: s
         proposal_block(proposal)
 
 
-def _locked(proposal: Proposal, by: User) -> Proposal:
-    """Return the open proposal with its subject, both locked, the subject first as imports do."""
+def _require_reviewer(by: User) -> None:
     if not by.has_perm("registry.change_package"):
         raise NotAllowed("Only a reviewer decides on what is proposed.", "Ask a reviewer.")
+
+
+def _locked(proposal: Proposal) -> Proposal:
+    """Return the open proposal with its subject, both locked, the subject first as imports do."""
     package = tool = None
     if proposal.package_id:
         package = Package.objects.select_for_update().get(pk=proposal.package_id)

@@ -41,13 +41,15 @@ def tool_write(
     visibility: str,
     team: Group | None,
     required_scopes: Collection[str] | None = None,
+    output_schema: JsonSchema | None = None,
     reason: str = "",
 ) -> Tool:
     """Save what a person made of their own tool, checked before, as its next version.
 
     Of a tool that everybody uses the version waits for review, and what is live stays, unless it
     was approved before in just this form; a tool that becomes public waits itself. A narrower
-    visibility holds at once. One in quarantine stays there. Scopes of None stay as they are.
+    visibility holds at once. One in quarantine stays there. Scopes, and an output schema, of None
+    stay as they are.
     Returns the tool as it is for its owner. Raises Conflict where the name is taken.
     """
     told = told_reason(reason)
@@ -59,6 +61,8 @@ def tool_write(
         written.timeout_seconds = tool.timeout_seconds
         if required_scopes is not None:
             written.required_scopes = sorted(set(required_scopes))
+        if output_schema is not None:
+            written.output_schema = storable(output_schema)
         public = Visibility.PUBLIC
         if _is_live(row) and visibility == public and _was_approved(row, written):
             return _write(row, written, author, told, known=True)

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from config.lib import traces
+from config.lib.logs import noted_ids
 from config.lib.types import JsonObject, JsonValue
 from registry import errors
 from registry.errors import (
@@ -242,7 +244,27 @@ class LocalSandbox:
         on_log: LogSink | None = None,
         take: Take = NOTHING_OFFERED,
     ) -> JsonObject:
-        request = line({"id": REQUEST_ID, "method": method, "params": params})
+        with traces.span(
+            f"sandbox {method}", kind="client", rpc__system="jsonrpc", rpc__method=method
+        ):
+            return self._answer_to(
+                method, params, seconds=seconds, cancel=cancel, on_log=on_log, take=take
+            )
+
+    def _answer_to(
+        self,
+        method: str,
+        params: JsonObject,
+        *,
+        seconds: float,
+        cancel: Cancel | None,
+        on_log: LogSink | None,
+        take: Take,
+    ) -> JsonObject:
+        # the ids mark the lines of the service's log
+        request = line(
+            {"id": REQUEST_ID, "method": method, "params": params, "ids": dict(noted_ids())}
+        )
         if len(request) > MAX_REQUEST_BYTES:
             raise InvalidArguments(f"The arguments are larger than {MAX_REQUEST_BYTES >> 20} MB.")
         with (

@@ -6,9 +6,11 @@ import socket
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from functools import partial
 from types import TracebackType
 from typing import Self
 
+from config.lib.carrying import carried
 from config.lib.types import JsonObject, JsonValue
 from registry.errors import ToolError, ToolFailed
 from registry.sandbox.contract import InnerCall, NotTold, Take, Told
@@ -89,7 +91,8 @@ class InnerCalls:
             number, cancel = params["call"], threading.Event()
             name, arguments = params["name"], params["arguments"]
             call = self._taken(name, arguments)
-            work = self._threads.submit(self._call, number, name, call, arguments, cancel)
+            do = partial(self._call, number, name, call, arguments, cancel)
+            work = self._threads.submit(carried(do))
             self._running[number] = work, cancel
             work.add_done_callback(lambda _: self._running.pop(number, None))
             return True

@@ -60,6 +60,7 @@ class SearchIndex:
         self._loaded, self._bell, self._stopping = Event(), Event(), Event()
         self._thread: Thread | None = None
         self._counted_at = -COUNT_SECONDS
+        self._looked_at: float | None = None
 
     def __len__(self) -> int:
         reader = self._reader
@@ -69,6 +70,11 @@ class SearchIndex:
     def is_loaded(self) -> bool:
         """Say whether searches are answered at once."""
         return self._reader is not None
+
+    @property
+    def age(self) -> float | None:
+        """Return how many seconds ago it was last as the catalogue is; None: it is not loaded."""
+        return None if self._looked_at is None else time.monotonic() - self._looked_at
 
     @property
     def progress(self) -> Progress:
@@ -146,6 +152,7 @@ class SearchIndex:
         except Outdated as reason:
             logger.info("The search index is read anew: %s", reason)
             reader = self._taken(self._from_database())
+        self._looked_at = time.monotonic()
         if self.follows and self._shelf:
             self._shelf.keep(reader)
 

@@ -279,6 +279,11 @@ def indexed() -> int:
     return len(process_index)
 
 
+def age() -> float | None:
+    """Return how many seconds ago this process's index was last as the catalogue is."""
+    return process_index.age
+
+
 def reset() -> None:
     """Drop this process's index, its vectors and its change feed."""
     meaning.reset()

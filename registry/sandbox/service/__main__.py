@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import contextlib
 import importlib
-import logging
+import logging.config
 import os
 import signal
 import socket
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+from config.lib.logs import formatters, log_format
 from registry.sandbox.paths import choose_store, service_uid, short_address, socket_path
 from registry.sandbox.service import cgroup
 from registry.sandbox.service.capacity import capacity_of_operator
@@ -82,6 +83,20 @@ def drop_root(uid: int) -> None:
     os.chdir("/")
 
 
+def log_to_console() -> None:
+    """Log in the form that the whole product logs in."""
+    handlers = {"console": {"class": "logging.StreamHandler", "formatter": log_format()}}
+    logging.config.dictConfig(
+        {
+            "version": 1,
+            "disable_existing_loggers": False,
+            "formatters": formatters(),
+            "handlers": handlers,
+            "root": {"handlers": ["console"], "level": os.environ.get("LOG_LEVEL", "INFO")},
+        }
+    )
+
+
 async def run(
     engine: Callable[[], Engine], listener: socket.socket, allowed: frozenset[int]
 ) -> None:
@@ -95,7 +110,7 @@ async def run(
 
 def main() -> None:
     """Prepare as whoever started it, give up root, serve."""
-    logging.basicConfig(level=logging.INFO, format="sandboxd %(levelname)s %(message)s")
+    log_to_console()
     options = arguments()
     starter, uid = os.getuid(), service_uid()
     store = (options.store or choose_store(uid=uid).path).resolve()

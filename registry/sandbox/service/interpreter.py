@@ -22,6 +22,8 @@ OLDEST = (3, 11)
 NEWEST_TRIED = 14
 RECORD = "interpreter.json"
 ZONES = Path("/usr/share/zoneinfo")
+SEARCHED = ("/usr/lib", "/usr/lib64")
+"""Where a loader looks without its cache, which a sandbox has not (that of Debian, of Fedora)."""
 LEFT_OUT = shutil.ignore_patterns(
     "site-packages", "dist-packages", "test", "tests", "idlelib", "tkinter", "ensurepip", "config-*"
 )
@@ -92,14 +94,28 @@ def find_interpreter(store: Path) -> Interpreter | None:
         shown[f"{HOME}/{folder.relative_to(prefix)}"] = folder
     if ZONES.is_dir():
         shown[str(ZONES)] = ZONES
-    shown |= {inside: Path(outside) for inside, outside in facts.get("copied", {}).items()}
+    copied = {inside: Path(outside) for inside, outside in facts.get("copied", {}).items()}
+    libraries = tuple(path for path in map(Path, facts["libraries"]) if path.exists())
+    shown |= copied | _searched({str(path): path for path in libraries} | copied)
     return Interpreter(
         path=f"{HOME}/bin/{name}",
         version=".".join(map(str, facts["version"])),
         program=program,
         read_only=shown,
-        libraries=tuple(path for path in map(Path, facts["libraries"]) if path.exists()),
+        libraries=libraries,
     )
+
+
+def _searched(libraries: Mapping[str, Path]) -> dict[str, Path]:
+    """Return the libraries that the loader finds outside by its cache, by `$ORIGIN` or by an
+    environment variable alone, at places where it finds them inside. libpython in the official
+    Docker images is one."""
+    elsewhere = [
+        (Path(inside).name, outside)
+        for inside, outside in libraries.items()
+        if not inside.startswith(("/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"))
+    ]
+    return {f"{folder}/{name}": path for name, path in elsewhere for folder in SEARCHED}
 
 
 def _candidates() -> Iterator[Path]:

@@ -29,6 +29,7 @@ WHEEL_LIBRARIES = (
     *("libnss_dns.so.2", "libnss_files.so.2"),
 )
 NO_PYTHON = "There is no Python 3.11 or later that the sandbox's user can run."
+OTHER_PYTHON = "Install Python 3.11 or later for all users, then restart the sandbox service."
 ENVIRONMENT = {"PYTHONDONTWRITEBYTECODE": "1", "LC_ALL": "C.UTF-8"}
 
 
@@ -129,10 +130,11 @@ def install(
 
 
 def interpreter_of(runtime: Runtime) -> Interpreter:
-    """Return the interpreter of the sandboxes; raises `ServiceError` when there is none."""
+    """Return the interpreter of the sandboxes; raises `ServiceError` when none works there."""
     if runtime.python is None:
-        hint = "Install Python 3.11 or later for all users, then restart the sandbox service."
-        raise ServiceError("sandbox_unavailable", NO_PYTHON, hint)
+        raise ServiceError("sandbox_unavailable", NO_PYTHON, OTHER_PYTHON)
+    if runtime.python_trouble:
+        raise ServiceError("sandbox_unavailable", runtime.python_trouble, OTHER_PYTHON)
     return runtime.python
 
 

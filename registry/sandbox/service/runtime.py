@@ -38,7 +38,8 @@ class Runtime:
     """The programs, libraries and folders that every sandbox shares.
 
     `net_allow` lists the networks of the operator's own that may be reached all the same;
-    `egress_trouble` says why no tool may have any network here, and is empty when it may.
+    `egress_trouble` says why no tool may have any network here, and is empty when it may;
+    `python_trouble` says the same of Python, where there is one.
     """
 
     bwrap: Path
@@ -55,6 +56,7 @@ class Runtime:
     cgroups: Cgroups
     net_allow: tuple[Allowed, ...] = ()
     egress_trouble: str = ""
+    python_trouble: str = ""
 
 
 def find_runtime(store: Path, cgroups: Cgroups = NO_CGROUPS) -> Runtime:

@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from registry.sandbox.service import egresstest, javascript
+from registry.sandbox.service import egresstest, javascript, pythontest
 from registry.sandbox.service.cgroup import Cgroups
 from registry.sandbox.service.errors import ServiceError, tail
 from registry.sandbox.service.limits import SELF_TEST_SECONDS
 from registry.sandbox.service.netns import FIX
 from registry.sandbox.service.process import Guest, GuestFailure
+from registry.sandbox.service.python import OTHER_PYTHON
 from registry.sandbox.service.runtime import Missing, Runtime, find_runtime
 
 SYSCTL = Path("/proc/sys")
@@ -74,16 +75,18 @@ async def run(store: Path, cgroups: Cgroups) -> Report:
     checks = [
         Check("bubblewrap", True, str(runtime.bwrap)),
         Check("deno", True, f"{runtime.deno} {runtime.deno_version}"),
-        Check("python", True, _python(runtime)),
         Check("libraries", True, f"{len(runtime.libraries)} files"),
     ]
     checks += await _canary_checks(runtime, store)
     if not all(check.ok for check in checks):
         return Report(tuple(checks), None)
-    # Without a safe way out, only tools that have one are closed.
+    # Without a safe way out, only tools that have one are closed; without Python, what needs it.
     trouble = await egresstest.trouble(runtime)
     egress = Check("egress", not trouble, trouble or "the proxy alone", FIX if trouble else "")
-    return Report((*checks, egress), replace(runtime, egress_trouble=trouble))
+    broken = await pythontest.trouble(runtime)
+    python = Check("python", not broken, broken or _python(runtime), OTHER_PYTHON if broken else "")
+    found = replace(runtime, egress_trouble=trouble, python_trouble=broken)
+    return Report((*checks, python, egress), found)
 
 
 def _python(runtime: Runtime) -> str:

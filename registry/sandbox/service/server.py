@@ -12,6 +12,7 @@ import struct
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from config.lib.logs import IDS, noted
 from registry.sandbox.service.asking import Questions
 from registry.sandbox.service.code_execution import Ask
 from registry.sandbox.service.engine import Engine
@@ -41,8 +42,11 @@ class BadRequest(Exception):
     """A client sent a line that is no request."""
 
 
-def parse_request(line: bytes) -> tuple[int | None, str, dict[str, Any]]:
-    """Return `(id, method, params)` of a line; the id of a notification is None."""
+def parse_request(line: bytes) -> tuple[int | None, str, dict[str, Any], dict[str, str]]:
+    """Return `(id, method, params, ids)` of a line; the id of a notification is None.
+
+    `ids` are those of the request, turn and run around it, for the log; see `config.lib.logs`.
+    """
     try:
         request = json.loads(line)
     except (ValueError, RecursionError) as error:
@@ -53,7 +57,13 @@ def parse_request(line: bytes) -> tuple[int | None, str, dict[str, Any]]:
     known_id = request_id is None or type(request_id) is int
     if not known_id or not isinstance(method, str) or not isinstance(params, dict):
         raise BadRequest
-    return request_id, method, params
+    return request_id, method, params, _ids_in(request.get("ids"))
+
+
+def _ids_in(told: object) -> dict[str, str]:
+    if not isinstance(told, dict):
+        return {}
+    return {name: value[:64] for name in IDS if isinstance(value := told.get(name), str)}
 
 
 class Server:
@@ -136,7 +146,7 @@ class Connection:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def _take(self, line: bytes) -> None:
-        request_id, method, params = parse_request(line)
+        request_id, method, params, ids = parse_request(line)
         if method == "cancel":
             task = self._running.get(params.get("id", -1))
             if task is not None:
@@ -152,7 +162,8 @@ class Connection:
             raise BadRequest
         if method in self._streams:
             self._channels[request_id] = self._channel(request_id)
-        task = asyncio.create_task(self._run(request_id, method, params))
+        with noted(**ids):  # the task keeps them
+            task = asyncio.create_task(self._run(request_id, method, params))
         self._running[request_id] = task
 
     def _pass_on(self, params: dict[str, Any]) -> None:
@@ -191,6 +202,7 @@ class Connection:
     async def _answer(self, request_id: int, method: str, params: dict[str, Any]) -> dict[str, Any]:
         """Run a method; every way it can end becomes a result or an error."""
         on_log = self._log_sink(request_id)
+        logger.debug("%s", method)
         if method in self._streams:
             running = self._streams[method](params, self._channels[request_id])
         elif method in self._asking:
