@@ -64,6 +64,22 @@ def toolset_of(agent: Agent, user: User, arm: Arm | None, settings: Settings | N
     return Toolset(named(spec) for spec in specs if not _denies(settings, spec))
 
 
+def linked_named(agent: Agent, user: User, name: str) -> ToolSpec | None:
+    """Return what `linked_toolset` has under a name, without reading the others.
+
+    Raises NameClash when two of them have it.
+    """
+    named = Q(name_override=name) | Q(name_override="", tool__wire_name=name)
+    links = AgentTool.objects.filter(named, agent=agent)
+    ids = list(links.exclude(approval=Approval.DENY).values_list("tool_id", flat=True))
+    settings = settings_of(agent.pk, ids) if ids else None
+    if settings is None:
+        return None
+    specs = load_specs(linked_tools(agent, user).filter(pk__in=ids), pins_in(settings, None))
+    called = as_linked(settings)
+    return Toolset(called(spec) for spec in specs if not _denies(settings, spec)).get(name)
+
+
 def pins_in(settings: Settings, arm: Arm | None) -> dict[UUID, int | None]:
     """Return what `pins_of` does, where the agent's settings have been read in full."""
     if arm is not None:

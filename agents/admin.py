@@ -3,8 +3,10 @@
 from typing import Any
 
 from django.contrib import admin
+from django.contrib.auth.models import AnonymousUser, User
 from django.db.models import Prefetch, QuerySet
 from django.http import HttpRequest
+from django.urls import reverse
 
 from agents.models import (
     Agent,
@@ -16,12 +18,29 @@ from agents.models import (
     Credential,
     Experiment,
 )
+from agents.oauth.registration import waiting_clients
 from agents.selectors import agents_by_tool
 from config.lib.admin_lists import LongList, named
 from registry.console.figures import count_agents_with
+from registry.console.overview import Elsewhere, look_also
 from registry.models import Tool
 
 count_agents_with(agents_by_tool)
+
+
+def programs_waiting(user: AnonymousUser | User) -> Elsewhere | None:
+    """Tell whoever decides about them of programs that registered themselves."""
+    if not user.has_perm("agents.change_oauthclient"):
+        return None
+    count = waiting_clients().count()
+    if not count:
+        return None
+    told = "1 program waits" if count == 1 else f"{count} programs wait"
+    url = reverse("admin:agents_oauthclient_changelist") + "?state__exact=waiting"
+    return Elsewhere(told=f"{told} to be allowed or refused", url=url)
+
+
+look_also(programs_waiting)
 
 
 class OwnedAdmin(LongList, admin.ModelAdmin[Any]):

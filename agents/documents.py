@@ -72,6 +72,7 @@ class SettingsSaid(DocumentPart):
     approval_default: Short | None = None
     fallback_models: list[Short] = Field(default_factory=list, max_length=50)
     tool_protocol: Short | None = None
+    mcp_tools: Short | None = None
     code_execution: bool = False
     scopes: list[Annotated[str, Field(max_length=100)]] = Field(
         default_factory=list, max_length=200

@@ -24,13 +24,13 @@ def ids_of(values: list[str]) -> list[UUID]:
         ) from None
 
 
-DEFAULTED = ("schema_budget", "max_steps", "approval_default", "tool_protocol")
+DEFAULTED = ("schema_budget", "max_steps", "approval_default", "tool_protocol", "mcp_tools")
 """Fields of an agent that may be left out of its form."""
 
 GROUPS: tuple[tuple[str, tuple[str, ...], bool], ...] = (
     ("What it is", ("name", "description", "instructions"), False),
     ("Model", ("model",), False),
-    ("Tools", ("discovery_mode", "code_execution"), False),
+    ("Tools", ("discovery_mode", "code_execution", "mcp_tools"), False),
     ("Approvals", ("approval_default", "scopes"), False),
     ("Sharing", ("visibility", "team"), False),
     (
@@ -97,6 +97,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "approval_default",
             "fallback_models",
             "tool_protocol",
+            "mcp_tools",
             "code_execution",
             "scopes",
             "visibility",
@@ -110,6 +111,7 @@ class AgentForm(forms.ModelForm[Agent]):
             "approval_default": "Where no rule fits",
             "tool_protocol": "How it calls tools",
             "code_execution": "Let it run code",
+            "mcp_tools": "MCP clients are told of",
             "visibility": "Who may talk to it",
         }
         help_texts = {
@@ -125,11 +127,14 @@ class AgentForm(forms.ModelForm[Agent]):
             "tool_protocol": "Models without tool calls of their own write them in their text.",
             "code_execution": "It may write Python that calls its tools in loops and conditions. "
             "The code runs in the sandbox, and each call is checked like any other.",
+            "mcp_tools": "Four tools take less room in a client's window than many; its page "
+            "Connect says how much.",
             "team": "Only for agents that are shared with a team.",
         }
         widgets = {
             "instructions": forms.Textarea(attrs={"rows": 6}),
             "discovery_mode": forms.RadioSelect,
+            "mcp_tools": forms.RadioSelect,
             "approval_default": forms.RadioSelect,
             "visibility": forms.RadioSelect,
         }
@@ -193,6 +198,12 @@ class CredentialForm(forms.Form):
     def __init__(self, *args: Any, user: User, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["agent"].queryset = agents_owned_by(user)  # type: ignore[attr-defined]
+
+
+class ProgramForm(forms.Form):
+    """A new program of an agent."""
+
+    name = forms.CharField(max_length=80, help_text="Where it runs, such as Nightly report.")
 
 
 class TokenForm(forms.Form):

@@ -3,7 +3,10 @@
 from collections.abc import Iterable
 from uuid import UUID
 
+from django.contrib.auth.models import User
+
 from agents.models import Agent
+from config.lib.ids import uuid_in
 
 
 def names_of(ids: Iterable[UUID]) -> dict[UUID, str]:
@@ -14,3 +17,9 @@ def names_of(ids: Iterable[UUID]) -> dict[UUID, str]:
 def id_of(slug: str) -> UUID | None:
     """Return the id of the agent with this slug, or None."""
     return Agent.objects.filter(slug=slug).values_list("pk", flat=True).first()
+
+
+def own_id_of(user: User, text: str) -> UUID | None:
+    """Return the id of a person's own agent with this slug or id, or None."""
+    by = {"pk": text} if uuid_in(text) else {"slug": text}
+    return Agent.objects.filter(owner=user, **by).values_list("pk", flat=True).first()

@@ -10,6 +10,7 @@ from django.db.models import Count, Q, QuerySet
 from agents.models import Agent, AgentTool, ApiToken, Credential
 from agents.models.agent import AgentVisibility
 from config.lib.errors import NotFound
+from config.lib.jsontext import clean_text
 from registry.deprecated import retired
 from registry.models import Tool
 from registry.models.tool import ToolKind
@@ -35,7 +36,7 @@ def agents_owned_by(user: User) -> QuerySet[Agent]:
 
 def agent_visible_to(user: User, slug: str) -> Agent:
     """Return one agent that a person may talk to, or raise NotFound."""
-    agent = agents_visible_to(user).filter(slug=slug).first()
+    agent = agents_visible_to(user).filter(slug=clean_text(slug)).first()
     if agent is None:
         raise NotFound(f"There is no agent “{slug}”, or you may not see it.", "See your agents.")
     return agent
@@ -43,7 +44,11 @@ def agent_visible_to(user: User, slug: str) -> Agent:
 
 def agent_owned_by(user: User, slug: str) -> Agent:
     """Return one of a person's own agents, or raise NotFound."""
-    agent = Agent.objects.filter(owner=user, slug=slug).select_related("owner", "team").first()
+    agent = (
+        Agent.objects.filter(owner=user, slug=clean_text(slug))
+        .select_related("owner", "team")
+        .first()
+    )
     if agent is None:
         raise NotFound(
             f"There is no agent “{slug}” among yours.", "Only its owner may change an agent."
@@ -142,6 +147,22 @@ def credentials_of(user: User) -> QuerySet[Credential]:
     )
 
 
+def credential_owned_by(user: User, credential_id: UUID) -> Credential:
+    """Return one of a person's credentials, or raise NotFound."""
+    credential = credentials_of(user).filter(pk=credential_id).first()
+    if credential is None:
+        raise NotFound("You have no such credential.", "See your credentials.")
+    return credential
+
+
 def tokens_of(user: User) -> QuerySet[ApiToken]:
     """Return a person's API tokens."""
     return ApiToken.objects.filter(user=user).order_by("-created_at", "pk")
+
+
+def token_owned_by(user: User, token_id: UUID) -> ApiToken:
+    """Return one of a person's tokens, or raise NotFound."""
+    token = tokens_of(user).filter(pk=token_id).first()
+    if token is None:
+        raise NotFound("You have no such token.", "See your API tokens.")
+    return token

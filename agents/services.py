@@ -17,6 +17,7 @@ from agents.models import Agent, AgentTool, Credential
 from agents.models.agent import AgentVisibility
 from agents.models.experiment import FIXED_TOOLS
 from agents.offering import agent_withdraw, offer_follow
+from agents.signals import agent_ending
 from config.lib.errors import InvalidInput, NotAllowed, NotFound
 from config.lib.sealing import seal
 from registry.deprecated import deprecation_notice, is_retired
@@ -38,13 +39,14 @@ EDITABLE = frozenset(
         "approval_default",
         "fallback_models",
         "tool_protocol",
+        "mcp_tools",
         "code_execution",
         "scopes",
         "team",
         "visibility",
     }
 )
-RESERVED_SLUGS = frozenset({"new", "credentials", "tokens", "using", "import"})
+RESERVED_SLUGS = frozenset({"new", "connected", "credentials", "tokens", "using", "import"})
 """Slugs that are pages under `/agents/`."""
 
 
@@ -89,7 +91,8 @@ def agent_update(agent: Agent, **fields: Any) -> Agent:
 def agent_delete(agent: Agent) -> None:
     """Delete an agent with its links, experiments and conversations."""
     agent_withdraw(agent)
-    with pgtrigger.ignore(FIXED_TOOLS):
+    with transaction.atomic(), pgtrigger.ignore(FIXED_TOOLS):
+        agent_ending.send(sender=Agent, agent=agent)
         agent.delete()
 
 

@@ -3,8 +3,10 @@
 from uuid import UUID
 
 from celery import shared_task
+from oauth2_provider.models import clear_expired
 
 from agents import search_evaluations
+from agents.oauth.registration import forget_waiting
 
 
 @shared_task(name=search_evaluations.TASK)
@@ -17,3 +19,10 @@ def measure_search(evaluation_id: str) -> None:
 def measure_all_searches() -> None:
     """Rank the labelled queries of every agent, once a night."""
     search_evaluations.evaluate_all()
+
+
+@shared_task(name="agents.clear_oauth")
+def clear_oauth() -> None:
+    """Forget expired codes and tokens, and programs that nobody has decided about."""
+    clear_expired()  # type: ignore[no-untyped-call]
+    forget_waiting()

@@ -2,7 +2,7 @@
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
@@ -12,6 +12,7 @@ from django.utils import timezone
 
 from agents.models import ApiToken
 from config.lib.errors import InvalidInput
+from config.lib.prepared import Worded
 from registry.scopes import scope_problems
 
 PREFIX = "oft_"
@@ -24,6 +25,9 @@ SCOPES = {
     "tools:write": "Create, change and delete your own tools; import packages",
     "agents:read": "See your agents and what they use",
     "agents:write": "Create, change and delete your agents and their tool links",
+    "events:read": "See your event subscriptions and what was sent to them",
+    "events:write": "Make, change and delete event subscriptions; send events again",
+    "discovery:register": "Register your own HTTP tools while everything runs, and unregister them",
     "audit:read": "Read the audit, where you may: for governors and auditors",
     "chat": "Read your conversations and send messages",
 }
@@ -32,10 +36,22 @@ SCOPES = {
 Besides these it may carry the scopes that tools require, whose names are free.
 """
 
+NOT_FOR_AGENTS = frozenset({"agents:write", "audit:read", "chat", "events:read", "events:write"})
+"""Our scopes that an agent's own client cannot have: they lead beyond the agent.
+
+It would change what it may do itself, have another agent of its owner do what it may not, or hear
+of all that its owner runs.
+"""
+
 _OWN = frozenset(scope.partition(":")[0] for scope in SCOPES)
 
 SEEN_EVERY = timedelta(minutes=1)
 """How exact `last_used_at` is: a row is not written at every request."""
+
+
+def agent_scopes(granted: Iterable[str]) -> list[str]:
+    """Return what an agent's own client may have, of an agent with these scopes."""
+    return sorted({*granted, *SCOPES} - NOT_FOR_AGENTS)
 
 
 def token_create(
@@ -44,8 +60,14 @@ def token_create(
     name: str,
     scopes: Sequence[str] = (),
     expires_at: datetime | None = None,
+    within: datetime | None = None,
 ) -> tuple[ApiToken, str]:
-    """Make a token and return it with its text, which cannot be shown again."""
+    """Make a token and return it with its text, which cannot be shown again.
+
+    It expires no later than `within`, when whatever asks for it does.
+    """
+    if within is not None:
+        expires_at = min(expires_at or within, within)
     further = sorted(set(scopes) - SCOPES.keys())
     # What looks like one of the product's own is a slip, and would let the token do nothing.
     unknown = [scope for scope in further if scope.partition(":")[0] in _OWN]
@@ -74,15 +96,40 @@ def token_create(
 def token_of(text: str) -> ApiToken | None:
     """Return the living token with this text, of an active person, and note that it was used."""
     now = timezone.now()
-    token = (
-        ApiToken.objects.filter(digest=_digest(text), user__is_active=True)
-        .filter(Q(expires_at=None) | Q(expires_at__gt=now))
-        .select_related("user")
-        .first()
-    )
+    token = next(iter(_living.all(_digest(text), now)), None)
     if token and (token.last_used_at is None or now - token.last_used_at > SEEN_EVERY):
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     return token
+
+
+def tokens_working(ids: Iterable[str]) -> set[UUID]:
+    """Return the ids of those of these tokens that work now."""
+    rows = ApiToken.objects.filter(_unexpired(), pk__in=list(ids), user__is_active=True)
+    return set(rows.values_list("pk", flat=True))
+
+
+def _unexpired() -> Q:
+    return Q(expires_at=None) | Q(expires_at__gt=timezone.now())
+
+
+def expiry_of(user: User, key: str) -> datetime | None:
+    """Return when the personal token expires that a Bearer's `key` names, None where never."""
+    kind, _, number = key.partition(":")
+    if kind != "token":
+        return None
+    return (
+        ApiToken.objects.filter(user=user, pk=number).values_list("expires_at", flat=True).first()
+    )
+
+
+_living = Worded(
+    lambda: (
+        ApiToken.objects.filter(digest="", user__is_active=True)
+        .filter(_unexpired())
+        .select_related("user")
+    )
+)
+"""Tokens by digest and time; every request that comes with one asks."""
 
 
 def token_revoke(user: User, token_id: UUID) -> None:

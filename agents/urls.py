@@ -1,6 +1,17 @@
 from django.urls import path
 
-from agents.views import access, agents, approvals, copies, experiments, pins, search, usage
+from agents.views import (
+    access,
+    agents,
+    approvals,
+    connect,
+    copies,
+    experiments,
+    pins,
+    programs,
+    search,
+    usage,
+)
 
 app_name = "agents"
 urlpatterns = [
@@ -15,6 +26,8 @@ urlpatterns = [
     ),
     path("tokens/", access.token_list, name="token_list"),
     path("tokens/<uuid:token_id>/revoke/", access.token_revoke, name="token_revoke"),
+    path("connected/", programs.grant_list, name="grant_list"),
+    path("connected/<int:client_id>/revoke/", programs.grant_revoke, name="grant_revoke"),
     path("using/<uuid:tool_id>/", agents.agents_using_tool, name="agents_using_tool"),
     path("<slug:slug>/", agents.agent_detail, name="agent_detail"),
     path("<slug:slug>/usage/", usage.agent_usage, name="agent_usage"),
@@ -22,6 +35,21 @@ urlpatterns = [
     path("<slug:slug>/delete/", agents.agent_delete, name="agent_delete"),
     path("<slug:slug>/offer/", agents.agent_offer, name="agent_offer"),
     path("<slug:slug>/scopes/", agents.agent_grant, name="agent_grant"),
+    path("<slug:slug>/connect/", connect.connect, name="connect"),
+    path("<slug:slug>/connect/token/", connect.connect_token, name="connect_token"),
+    path("<slug:slug>/connect/test/", connect.connect_test, name="connect_test"),
+    path("<slug:slug>/connect/tools/", connect.connect_tools, name="connect_tools"),
+    path("<slug:slug>/programs/", programs.program_list, name="program_list"),
+    path(
+        "<slug:slug>/programs/<int:client_id>/rotate/",
+        programs.program_rotate,
+        name="program_rotate",
+    ),
+    path(
+        "<slug:slug>/programs/<int:client_id>/delete/",
+        programs.program_delete,
+        name="program_delete",
+    ),
     path("<slug:slug>/tools/", agents.agent_tools, name="agent_tools"),
     path("<slug:slug>/export/", copies.agent_export, name="agent_export"),
     path("<slug:slug>/clone/", copies.agent_clone, name="agent_clone"),

@@ -1,5 +1,7 @@
 """`/api/v1/agents/{slug}/approval-rules/`."""
 
+from uuid import UUID
+
 from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework import status
 from rest_framework.response import Response
@@ -8,11 +10,12 @@ from rest_framework.views import APIView
 from agents import approval_rules, selectors
 from agents.api import serializers as shapes
 from agents.models import ApprovalRule
+from config.lib.api import read_write
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 
-RULES = {"GET": "agents:read", "POST": "agents:write", "DELETE": "agents:write"}
+RULES = read_write("agents")
 
 
 class ApprovalRulesView(APIView):
@@ -46,7 +49,7 @@ class ApprovalRulesView(APIView):
 
     @extend_schema(
         request=shapes.ApprovalRuleNamedSerializer,
-        parameters=[OpenApiParameter("id", str, description="Instead of a body.")],
+        parameters=[OpenApiParameter("id", UUID, required=True, description="Or in a body.")],
         responses={204: None},
     )
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:

@@ -8,12 +8,14 @@ from rest_framework.views import APIView
 from agents import portable, selectors
 from agents.api.serializers import AgentSerializer
 from agents.documents import read_document
+from config.lib.api import require_held
+from config.lib.api_bodies import Body
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 
 
-class AgentDocumentSerializer(serializers.Serializer[object]):
+class AgentDocumentSerializer(Body):
     """An agent without its credentials and conversations; tools are named by their packages."""
 
     format = serializers.ChoiceField(choices=["outfitter-agent"])
@@ -32,7 +34,7 @@ class AgentCopiedSerializer(serializers.Serializer[object]):
     notes = serializers.ListField(child=serializers.CharField())
 
 
-class AgentCloneSerializer(serializers.Serializer[object]):
+class AgentCloneSerializer(Body):
     """What the copy is called; empty: “Copy of …”."""
 
     name = serializers.CharField(max_length=80, required=False, allow_blank=True)
@@ -66,6 +68,7 @@ class AgentImportView(APIView):
         document = read_document(request.data)
         if request.query_params.get("preview", "").lower() in ("1", "true"):
             return Response(_told(portable.agent_preview(request.user, document), made=False))
+        require_held(request, document.settings.scopes or ())
         copied = portable.agent_read(request.user, document)
         return Response(_told(copied), status=status.HTTP_201_CREATED)
 
@@ -82,6 +85,7 @@ class AgentCloneView(APIView):
         body = AgentCloneSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         agent = selectors.agent_visible_to(request.user, slug)
+        require_held(request, agent.scopes)
         copied = portable.agent_clone(agent, request.user, body.validated_data.get("name", ""))
         return Response(_told(copied), status=status.HTTP_201_CREATED)
 

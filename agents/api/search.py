@@ -9,11 +9,11 @@ from rest_framework.views import APIView
 
 from agents import search_cases, search_evaluations, selectors
 from agents.api import search_serializers as shapes
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 
-SCOPES = {"GET": "agents:read", "POST": "agents:write", "DELETE": "agents:write"}
+SCOPES = read_write("agents")
 
 
 class SearchCaseListView(APIView):
@@ -48,6 +48,23 @@ class SearchCaseView(APIView):
     """One labelled query."""
 
     required_scopes = SCOPES
+
+    @extend_schema(
+        responses=shapes.SearchCaseSerializer, operation_id="agents_search_cases_retrieve"
+    )
+    def get(self, request: SignedInApiRequest, slug: str, case_id: UUID) -> Response:
+        """Show a labelled query of an agent of your own."""
+        case = search_cases.case_owned_by(request.user, slug, case_id)
+        return Response(shapes.SearchCaseSerializer(case).data)
+
+    @extend_schema(request=shapes.SearchCaseWriteSerializer, responses=shapes.SearchCaseSerializer)
+    def put(self, request: SignedInApiRequest, slug: str, case_id: UUID) -> Response:
+        """Change a labelled query; what was measured stays."""
+        body = shapes.SearchCaseWriteSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        case = search_cases.case_owned_by(request.user, slug, case_id)
+        said = {"recent": (), **body.validated_data}
+        return Response(shapes.SearchCaseSerializer(search_cases.case_update(case, **said)).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, slug: str, case_id: UUID) -> Response:

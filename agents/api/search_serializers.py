@@ -5,6 +5,7 @@ from rest_framework import serializers
 from agents.models import SearchCase, SearchEvaluation
 from agents.models.search_case import LONGEST_QUERY, MOST_RECENT
 from agents.search_cases import MOST_EXPECTED
+from config.lib.api_bodies import Body
 
 
 class ExpectedToolSerializer(serializers.Serializer[object]):
@@ -27,7 +28,7 @@ class SearchCaseSerializer(serializers.ModelSerializer[SearchCase]):
         fields = ("id", "query", "history", "expected", "turn", "createdAt")
 
 
-class SearchCaseWriteSerializer(serializers.Serializer[SearchCase]):
+class SearchCaseWriteSerializer(Body):
     """A labelled query to keep; `expected` are ids of tools, none: nothing should be found."""
 
     query = serializers.CharField(max_length=LONGEST_QUERY)

@@ -3,9 +3,16 @@
 from rest_framework import serializers
 
 from agents.models import Agent, AgentTool, ApprovalRule
-from agents.models.agent import AgentVisibility, ApprovalDefault, DiscoveryMode, ToolProtocol
+from agents.models.agent import (
+    AgentVisibility,
+    ApprovalDefault,
+    DiscoveryMode,
+    McpTools,
+    ToolProtocol,
+)
 from agents.models.agent_tool import Approval
 from agents.models.approval_rule import RuleEffect
+from config.lib.api_bodies import Body
 from registry.api.usage import CallSumsSerializer, UsageToldSerializer
 from registry.models import Tool
 
@@ -24,6 +31,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
         child=serializers.CharField(), source="fallback_models", read_only=True
     )
     toolProtocol = serializers.CharField(source="tool_protocol", read_only=True)
+    mcpTools = serializers.CharField(source="mcp_tools", read_only=True)
     codeExecution = serializers.BooleanField(source="code_execution", read_only=True)
     createdAt = serializers.DateTimeField(source="created_at", read_only=True)
     updatedAt = serializers.DateTimeField(source="updated_at", read_only=True)
@@ -44,6 +52,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
             "approvalDefault",
             "fallbackModels",
             "toolProtocol",
+            "mcpTools",
             "codeExecution",
             "scopes",
             "visibility",
@@ -54,7 +63,7 @@ class AgentSerializer(serializers.ModelSerializer[Agent]):
         )
 
 
-class AgentWriteSerializer(serializers.Serializer[Agent]):
+class AgentWriteSerializer(Body):
     """What may be set on an agent."""
 
     name = serializers.CharField(max_length=80)
@@ -83,6 +92,12 @@ class AgentWriteSerializer(serializers.Serializer[Agent]):
     )
     toolProtocol = serializers.ChoiceField(
         choices=ToolProtocol.choices, source="tool_protocol", required=False
+    )
+    mcpTools = serializers.ChoiceField(
+        choices=McpTools.choices,
+        source="mcp_tools",
+        required=False,
+        help_text="Whether MCP clients are told of all tools, or of four that find and call them.",
     )
     codeExecution = serializers.BooleanField(source="code_execution", required=False)
     scopes = serializers.ListField(child=serializers.CharField(max_length=100), required=False)
@@ -114,6 +129,12 @@ class LinkSerializer(serializers.ModelSerializer[AgentTool]):
         return link.name_override or link.tool.wire_name
 
 
+class LinksSerializer(serializers.Serializer[object]):
+    """The linked tools of an agent, by name."""
+
+    results = LinkSerializer(many=True)
+
+
 class OfferSerializer(serializers.ModelSerializer[Tool]):
     """The tool by which an agent is asked."""
 
@@ -125,7 +146,7 @@ class OfferSerializer(serializers.ModelSerializer[Tool]):
         fields = ("tool", "name")
 
 
-class LinkWriteSerializer(serializers.Serializer[AgentTool]):
+class LinkWriteSerializer(Body):
     """A request to link a tool, or to change what is named of its link."""
 
     toolId = serializers.UUIDField(source="tool_id")
@@ -160,20 +181,20 @@ class ApprovalRulesSerializer(serializers.Serializer[object]):
     results = ApprovalRuleSerializer(many=True)
 
 
-class ApprovalRuleWriteSerializer(serializers.Serializer[ApprovalRule]):
+class ApprovalRuleWriteSerializer(Body):
     """A rule to make, or to change the effect of."""
 
     pattern = serializers.CharField(allow_blank=True, trim_whitespace=True)
     effect = serializers.ChoiceField(choices=RuleEffect.choices)
 
 
-class ApprovalRuleNamedSerializer(serializers.Serializer[ApprovalRule]):
+class ApprovalRuleNamedSerializer(Body):
     """A rule to remove."""
 
     id = serializers.UUIDField()
 
 
-class UnlinkSerializer(serializers.Serializer[AgentTool]):
+class UnlinkSerializer(Body):
     """A request to unlink a tool."""
 
     toolId = serializers.UUIDField()

@@ -1,8 +1,27 @@
 from django.urls import path
 
-from agents.api import approvals, copies, search, views
+from agents.api import (
+    approvals,
+    connect,
+    copies,
+    credentials,
+    discovery,
+    oauth,
+    search,
+    tokens,
+    views,
+)
 
 urlpatterns = [
+    path("tokens/", tokens.TokenListView.as_view()),
+    path("tokens/<uuid:token_id>/", tokens.TokenView.as_view()),
+    path("credentials/", credentials.CredentialListView.as_view()),
+    path("credentials/<uuid:credential_id>/", credentials.CredentialView.as_view()),
+    path("discovery/", discovery.DiscoveryView.as_view(), name="discovery"),
+    path("discovery/stats/", discovery.DiscoveryStatsView.as_view()),
+    path("discovery/tools/register/", discovery.ToolRegisterView.as_view()),
+    path("discovery/tools/<str:name>/", discovery.ToolUseView.as_view()),
+    path("connect/", connect.ConnectView.as_view()),
     path("agents/", views.AgentListView.as_view()),
     path("agents/import/", copies.AgentImportView.as_view()),
     path("agents/<slug:slug>/export/", copies.AgentExportView.as_view()),
@@ -13,6 +32,12 @@ urlpatterns = [
     path("agents/<slug:slug>/search-cases/", search.SearchCaseListView.as_view()),
     path("agents/<slug:slug>/search-cases/<uuid:case_id>/", search.SearchCaseView.as_view()),
     path("agents/<slug:slug>/search-evaluations/", search.SearchEvaluationListView.as_view()),
+    path("agents/<slug:slug>/connect/", connect.AgentConnectView.as_view()),
     path("agents/<slug:slug>/offer/", views.AgentOfferView.as_view()),
     path("agents/<slug:slug>/usage/", views.AgentUsageView.as_view()),
+    path("oauth/clients/", oauth.ClientListView.as_view()),
+    path("oauth/clients/<int:client_id>/", oauth.ClientView.as_view()),
+    path("oauth/clients/<int:client_id>/rotate/", oauth.ClientRotateView.as_view()),
+    path("oauth/grants/", oauth.GrantListView.as_view()),
+    path("oauth/grants/<int:client_id>/", oauth.GrantView.as_view()),
 ]

@@ -1,6 +1,7 @@
 """`/api/v1/agents/…`."""
 
 from typing import Any
+from uuid import UUID
 
 from django.contrib.auth.models import User
 from drf_spectacular.utils import OpenApiParameter, extend_schema
@@ -10,7 +11,7 @@ from rest_framework.views import APIView
 
 from agents import offering, selectors, services, usage
 from agents.api import serializers as shapes
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write, require_held
 from config.lib.errors import InvalidInput
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
@@ -19,12 +20,7 @@ from registry.api.usage import PERIOD, asked_period, told_usage
 from registry.roles import teams_of
 from registry.usage.selectors import Scope, by_tool
 
-AGENTS = {
-    "GET": "agents:read",
-    "POST": "agents:write",
-    "PATCH": "agents:write",
-    "DELETE": "agents:write",
-}
+AGENTS = read_write("agents")
 
 
 class AgentListView(APIView):
@@ -45,7 +41,9 @@ class AgentListView(APIView):
     @idempotent
     def post(self, request: SignedInApiRequest) -> Response:
         """Make an agent of your own."""
-        agent = services.agent_create(request.user, **_fields(request))
+        fields = _fields(request)
+        require_held(request, fields.get("scopes", ()))
+        agent = services.agent_create(request.user, **fields)
         return Response(shapes.AgentSerializer(agent).data, status=status.HTTP_201_CREATED)
 
 
@@ -63,8 +61,10 @@ class AgentView(APIView):
     @extend_schema(request=shapes.AgentWriteSerializer, responses=shapes.AgentSerializer)
     def patch(self, request: SignedInApiRequest, slug: str) -> Response:
         """Change an agent of your own."""
+        fields = _fields(request, partial=True)
         agent = selectors.agent_owned_by(request.user, slug)
-        agent = services.agent_update(agent, **_fields(request, partial=True))
+        require_held(request, set(fields.get("scopes", ())) - set(agent.scopes))
+        agent = services.agent_update(agent, **fields)
         return Response(shapes.AgentSerializer(agent).data)
 
     @extend_schema(responses={204: None})
@@ -79,7 +79,7 @@ class AgentToolsView(APIView):
 
     required_scopes = AGENTS
 
-    @extend_schema(responses=shapes.LinkSerializer(many=True), operation_id="agents_tools_list")
+    @extend_schema(responses=shapes.LinksSerializer, operation_id="agents_tools_list")
     def get(self, request: SignedInApiRequest, slug: str) -> Response:
         """List the linked tools, by name."""
         agent = selectors.agent_visible_to(request.user, slug)
@@ -99,7 +99,7 @@ class AgentToolsView(APIView):
 
     @extend_schema(
         request=shapes.UnlinkSerializer,
-        parameters=[OpenApiParameter("toolId", str, description="Instead of a body.")],
+        parameters=[OpenApiParameter("toolId", UUID, required=True, description="Or in a body.")],
         responses={204: None},
     )
     def delete(self, request: SignedInApiRequest, slug: str) -> Response:

@@ -5,6 +5,7 @@ from agents.models.approval_rule import ApprovalRule
 from agents.models.credential import Credential
 from agents.models.experiment import Arm, ArmTool, Experiment
 from agents.models.model_usage import ModelUsage
+from agents.models.oauth_client import OAuthClient
 from agents.models.search_case import ExpectedTool, SearchCase, SearchEvaluation
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "ExpectedTool",
     "Experiment",
     "ModelUsage",
+    "OAuthClient",
     "SearchCase",
     "SearchEvaluation",
 ]

@@ -39,6 +39,13 @@ class ToolProtocol(models.TextChoices):
     TEXT = "text", "Tool calls written in the text"
 
 
+class McpTools(models.TextChoices):
+    """What MCP clients of an agent are told of."""
+
+    ALL = "all", "All its tools"
+    PROGRESSIVE = "progressive", "Four tools that find and call the others"
+
+
 class AgentVisibility(models.TextChoices):
     PRIVATE = "private", "Only me"
     TEAM = "team", "My team"
@@ -78,6 +85,9 @@ class Agent(models.Model):
         help_text="LiteLLM model strings that are asked in turn when the model does not answer.",
     )
     tool_protocol = models.CharField(max_length=16, choices=ToolProtocol, default=ToolProtocol.AUTO)
+    mcp_tools = models.CharField(
+        max_length=16, choices=McpTools, default=McpTools.ALL, db_default="all"
+    )
     code_execution = models.BooleanField(
         default=False,
         help_text="Whether it may write Python that calls its tools; it runs in the sandbox.",
@@ -133,6 +143,9 @@ class Agent(models.Model):
                 name="agent_tool_protocol_known",
             ),
             models.CheckConstraint(
+                condition=models.Q(mcp_tools__in=McpTools.values), name="agent_mcp_tools_known"
+            ),
+            models.CheckConstraint(
                 condition=models.Q(discovery_mode__in=DiscoveryMode.values),
                 name="agent_discovery_known",
             ),
@@ -147,7 +160,7 @@ class Agent(models.Model):
             *("slug", "name", "description", "instructions", "model", "discovery_mode"),
             *("schema_budget", "max_steps", "approval_default", "fallback_models", "tool_protocol"),
             *("max_found_tools", "code_execution", "scopes", "owner", "team", "visibility"),
-            "offered_as",
+            *("offered_as", "mcp_tools"),
             label="item.slug",
         )
 

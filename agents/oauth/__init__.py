@@ -1,0 +1,1 @@
+"""Outfitter as an OAuth 2.1 authorization server, by django-oauth-toolkit's extension points."""
