@@ -2,19 +2,14 @@
 
 from typing import Any
 
+from django.urls import reverse
+
 from config.lib.types import JsonObject, JsonSchema
 from registry.context import CallContext
-from registry.errors import Fault, InputNeeded, ToolError
+from registry.errors import Fault, RunAsks, ToolError
 from sequences.models import Run, RunRequest, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
-
-
-class RunAsks(InputNeeded):
-    """The sequence asks a person before it goes on."""
-
-    code = "run_asks"  # `extra.request` is what it asks, `extra.run` the run that goes on then
-    default_hint = "Answer it, here or on the page of the run."
 
 
 class RunInDoubt(ToolError):
@@ -30,8 +25,12 @@ class RunInDoubt(ToolError):
 
 
 def begun_by(context: CallContext) -> Run | None:
-    """Return the run that this very call of a conversation began, if it did."""
-    if context.turn_id is None or not context.call_id or context.depth:
+    """Return the run that this very call began, if it did: it is made again after a question."""
+    if context.depth:
+        return None
+    if context.begun is not None:
+        return Run.objects.filter(pk=context.begun, user=context.user, parent_step=None).first()
+    if context.turn_id is None or not context.call_id:
         return None
     runs = Run.objects.filter(
         turn_id=context.turn_id, call_id=context.call_id, parent_step=None, retry_of=None
@@ -68,7 +67,9 @@ def asking_error(run: Run, request: RunRequest, details: JsonObject) -> RunAsks:
     return RunAsks(
         f"{run.name} asks a person: {title}",
         request=str(request.pk),
+        key=request.step.key,
         run=str(run.pk),
+        page=reverse("sequences:run_detail", args=[run.pk]),
         title=title,
         words=request.message,
         schema=schema,

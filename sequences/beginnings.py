@@ -10,7 +10,7 @@ from config.lib.types import JsonObject, JsonSchema
 from sequences.drafts import draft_begin
 from sequences.forms.drafts import Draft
 from sequences.forms.saved import draft_from_tool
-from sequences.forms.step_tools import tools_chosen
+from sequences.forms.step_tools import tools_in
 from sequences.models import SampleInput, SequenceDraft
 from sequences.portable import Resolved, resolved
 from sequences.services import new_sequence
@@ -79,5 +79,4 @@ def form_of(
     raw = definition.get("steps")
     steps = [step for step in raw if isinstance(step, dict)] if isinstance(raw, list) else []
     tool.definition = {**definition, "steps": steps}
-    pins = [(str(s.get("toolToRunId") or ""), str(s.get("toolVersion") or "")) for s in steps]
-    return draft_from_tool(tool, tools_chosen(owner, pins))
+    return draft_from_tool(tool, tools_in(owner, tool.definition))

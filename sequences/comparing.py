@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from config.lib.errors import Conflict
+from config.lib.errors import InvalidInput
 from config.lib.jsontext import schema_type
 from config.lib.types import JsonObject, JsonValue
 from sequences.models import Run, RunStep
@@ -66,14 +66,14 @@ class Comparison:
 
 
 def compared(a: Run, b: Run) -> Comparison:
-    """Compare two runs of one sequence; raise Conflict where they are of different ones.
+    """Compare two runs of one sequence; raise InvalidInput where they are of different ones.
 
     A step is found in the other run by its key, or where it has none, by its number.
     """
     if a.pk == b.pk:
-        raise Conflict("This is one run, not two.", "Choose another run to compare it with.")
+        raise InvalidInput("This is one run, not two.", "Choose another run to compare it with.")
     if a.tool_id is None or a.tool_id != b.tool_id:
-        raise Conflict(
+        raise InvalidInput(
             "These are runs of different sequences.", "Compare two runs of the same sequence."
         )
     first, second = _steps(a), _steps(b)

@@ -34,12 +34,12 @@ MOST_DRAFTS = 200
 class DraftConflict(Conflict):
     """Somebody changed this draft meanwhile."""
 
-    code = "draft_conflict"
+    code = "draft_conflict"  # `extra.revision` is the present one; 0: there is none any more
     default_hint = "Take what it is now, or keep yours: both stay in the draft's history."
 
     def __init__(self, row: SequenceDraft | None) -> None:
         self.row = row
-        super().__init__()
+        super().__init__(revision=row.revision if row else 0)
 
 
 def draft_begin(owner: User, draft: Draft, *, label: str = "Started") -> SequenceDraft:
@@ -123,8 +123,13 @@ def draft_set_aside(opened: Opened, mine: Draft, *, user: User, revision: int) -
 
 
 def draft_discard(opened: Opened) -> None:
-    """Delete a draft that was never published."""
-    if opened.row is not None and opened.tool is None:
+    """Delete a draft that was never published; raise Conflict for that of a published sequence."""
+    if opened.tool is not None:
+        raise Conflict(
+            "This is the draft of a sequence that is published.",
+            "Start again from its version, or delete the sequence.",
+        )
+    if opened.row is not None:
         opened.row.delete()
 
 

@@ -50,13 +50,13 @@ class SequenceExecutor:
 def _followed(run: Run, spec: ToolSpec, context: CallContext) -> Output:
     """Follow a run in the worker to its end; a call that is made again follows the run it began.
 
-    In a conversation a person is asked there; any other caller is told that the run waits.
+    A caller who can ask a person is told what the run asks, any other that it waits.
     """
     while True:
         run = wait(run, context, spec.timeout_seconds)
         if run.status == RunStatus.ATTENTION:
             raise doubt_error(run, run_details(run))
-        if run.status != RunStatus.WAITING or context.turn_id is None:
+        if run.status != RunStatus.WAITING or not (context.turn_id or context.call_id):
             return _answer(run)
         if asked := asked_by(run):
             raise asking_error(run, asked, run_details(run))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from django.contrib.auth.models import User
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from config.lib.errors import NotFound
 from registry.history import version_seen_by
@@ -14,7 +14,7 @@ from registry.review.drafts import draft_of, tool_at
 from sequences.forms.drafts import Draft, draft_from_json
 from sequences.forms.saved import draft_from_tool
 from sequences.forms.settling import settled
-from sequences.forms.step_tools import tools_chosen
+from sequences.forms.step_tools import tools_in
 from sequences.models import SequenceDraft
 from sequences.selectors import sequence_owned_by
 
@@ -88,6 +88,13 @@ def opened_draft(user: User, draft_id: UUID, base: int | None = None) -> Opened:
     return Opened(tool=None, edited=None, row=row, draft=draft, base=0, current=0)
 
 
+def drafts_of(user: User) -> QuerySet[SequenceDraft]:
+    """Return all drafts that a person may open: of sequences of theirs, published or not."""
+    unpublished = Q(owner=user, tool=None)
+    published = Q(tool__owner=user, tool__deleted_at=None)
+    return SequenceDraft.objects.filter(unpublished | published).select_related("updated_by")
+
+
 def unpublished_drafts(user: User) -> QuerySet[SequenceDraft]:
     """Return a person's drafts of sequences that were never published, the latest first."""
     return SequenceDraft.objects.filter(owner=user, tool=None).order_by("-updated_at", "pk")
@@ -127,9 +134,7 @@ def published_draft(opened: Opened) -> Draft | None:
 def draft_at_version(user: User, tool: Tool, number: int) -> Draft:
     """Return a version of a sequence as a draft; `tool` is it as its owner goes on with it."""
     then = tool if number == tool.version else tool_at(tool, version_seen_by(user, tool, number))
-    steps = (then.definition or {}).get("steps", ())
-    pins = [(step.get("toolToRunId") or "", str(step.get("toolVersion") or "")) for step in steps]
-    chosen = tools_chosen(user, pins)
+    chosen = tools_in(user, then.definition or {})
     draft = draft_from_tool(then, chosen)
     settled(draft, chosen)
     return draft

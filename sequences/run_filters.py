@@ -20,7 +20,10 @@ from sequences.selectors import runs_of
 
 TEST = "test"
 STARTED = (
-    *((kind, STARTED_BY[kind]) for kind in ("browser", "chat", "rest", "schedule", "webhook")),
+    *(
+        (kind, STARTED_BY[kind])
+        for kind in ("browser", "chat", "rest", "mcp", "schedule", "webhook")
+    ),
     (TEST, "A test of a draft"),
 )
 """Whoever may have started a run. Tests are listed only where they are asked for."""

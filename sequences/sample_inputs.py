@@ -2,7 +2,7 @@
 
 from django.db import IntegrityError, transaction
 
-from config.lib.errors import Conflict, InvalidInput
+from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text, storable
 from config.lib.types import JsonObject
 from sequences.models import SampleInput, SequenceDraft
@@ -27,6 +27,14 @@ def sample_save(draft: SequenceDraft, name: str, given: JsonObject) -> SampleInp
             )
     except IntegrityError:
         raise Conflict("This sample was just saved elsewhere.", "Save it again.") from None
+    return sample
+
+
+def sample_of(draft: SequenceDraft, sample_id: int) -> SampleInput:
+    """Return one sample of a draft, or raise NotFound."""
+    sample = draft.samples.filter(pk=sample_id).first()
+    if sample is None:
+        raise NotFound("The draft has no such sample.", "Choose one of its samples.")
     return sample
 
 

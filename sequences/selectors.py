@@ -76,9 +76,10 @@ def runs_of(user: User) -> QuerySet[Run]:
     return Run.objects.filter(user=user).select_related("tool", "tool_version", "draft")
 
 
-def run_of(user: User, run_id: UUID) -> Run:
-    """Return one of a person's runs or raise NotFound."""
-    run = runs_of(user).select_related("agent", "parent_step").filter(pk=run_id).first()
+def run_of(user: User, run_id: UUID, *, agent: UUID | None = None) -> Run:
+    """Return one of a person's runs, with `agent` one that it began, or raise NotFound."""
+    runs = runs_of(user) if agent is None else runs_of(user).filter(agent=agent)
+    run = runs.select_related("agent", "parent_step").filter(pk=run_id).first()
     if run is None:
         raise NotFound("There is no such run among yours.", "See your runs.")
     return run

@@ -21,6 +21,7 @@ from django.utils import timezone
 from config.lib.errors import Conflict
 from config.lib.prepared import Worded, first_row
 from config.lib.types import JsonObject, JsonValue
+from sequences.metrics import run_ended
 from sequences.models import Run, RunStep
 from sequences.models.run import FINISHED, PAUSED, RunStatus
 from sequences.models.run_step import StepStatus
@@ -270,7 +271,11 @@ def run_end_all(run: Run, ending: Ending, now: datetime) -> None:
     RunStep.objects.filter(run=run, status__in=(StepStatus.RUNNING, StepStatus.WAITING)).update(
         status=StepStatus.FAILED, error=error, message=error.get("message", "")
     )
-    Run.objects.filter(pk=run.pk).exclude(status__in=FINISHED).update(
-        status=ending.status, error=ending.error, finished_at=now, given=None, **LET_GO
+    ended = (
+        Run.objects.filter(pk=run.pk)
+        .exclude(status__in=FINISHED)
+        .update(status=ending.status, error=ending.error, finished_at=now, given=None, **LET_GO)
     )
+    if ended:
+        transaction.on_commit(partial(run_ended, ending.status.value, run.started_at))
     tell(run.pk)

@@ -14,6 +14,7 @@ from django.db import transaction
 from config.lib.patience import patiently
 from config.lib.types import JsonObject
 from registry.models import Invocation
+from sequences.metrics import STEPS
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.models.run_step import StepStatus
@@ -91,6 +92,7 @@ class Journal:
 
     def end(self, row: RunStep, calls: Sequence[Invocation] = ()) -> None:
         """Keep how a step ended until the next begin or `flush`; see `step_end`."""
+        STEPS.labels(row.status).inc()
         self._waiting.append(_Write(row, ENDED, tuple(calls)))
         if len(self._waiting) >= MOST_WAITING:
             self.flush()

@@ -9,6 +9,7 @@ from celery.signals import worker_shutting_down
 from django.db import DatabaseError, connection
 from django.utils import timezone
 
+from registry.notify.hastening import events_hasten
 from sequences.reaper import requeue_lost, resend_unsent
 from sequences.requests import requests_expire
 from sequences.running import execute
@@ -23,6 +24,7 @@ logger = logging.getLogger(__name__)
 def execute_run(run_id: str) -> None:
     """Run a queued run; a message that comes twice does nothing the second time."""
     execute(UUID(run_id))
+    events_hasten()
 
 
 @shared_task

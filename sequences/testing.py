@@ -12,7 +12,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from config.lib.errors import InvalidInput
+from config.lib.errors import InvalidInput, NotFound
 from config.lib.jsontext import size_of, storable
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.execution import LARGEST_OUTPUT
@@ -40,7 +40,8 @@ class Trial:
     """What is tested: the draft as it stands, with an input.
 
     `first` and `last` are keys of steps: what stands before `first` is taken from earlier tests,
-    and what stands behind `last` is left out. Empty: the first and the last step.
+    and what stands behind `last` is left out. Empty: the first and the last step. `scopes` are what
+    the test is limited to, None where it is not.
     """
 
     draft: SequenceDraft
@@ -49,21 +50,24 @@ class Trial:
     given: JsonValue
     first: str = ""
     last: str = ""
+    caller: Caller = Caller.BROWSER
+    scopes: frozenset[str] | None = None
 
 
 def trial_start(trial: Trial, *, user: User) -> Run:
     """Start a test in the worker and return its run, queued.
 
     Only the steps that are tested have to be finished; raises DefinitionInvalid with what is wrong
-    with them, InvalidArguments for an input that does not fit, NotTestedYet where the output of an
-    earlier step is needed and not known.
+    with them, NotFound for a step that is not there, InvalidArguments for an input that does
+    not fit, NotTestedYet where the output of an earlier step is needed and not known.
     """
+    _require_step(trial.definition, trial.first, trial.last)
     data = up_to(trial.definition, trial.last)
     definition = _checked(data, trial, user)
     before = list(_before(definition, trial.first))
     reused = _reused(trial.draft, definition, data, before)
     given = validate_arguments(trial.input_schema, trial.given)
-    return _queued(trial.draft, data, given, reused, user)
+    return _queued(trial, data, given, reused, user)
 
 
 def item_start(trial: Trial, index: int, *, user: User) -> Run:
@@ -71,6 +75,7 @@ def item_start(trial: Trial, index: int, *, user: User) -> Run:
 
     Raises as `trial_start` does, and InvalidInput where there is no such item.
     """
+    _require_step(trial.definition, trial.last)
     data = up_to(trial.definition, trial.last)
     definition = _checked(data, trial, user)
     step = definition.steps[-1]
@@ -94,7 +99,7 @@ def item_start(trial: Trial, index: int, *, user: User) -> Run:
     looped = data["steps"][-1]
     looped["forEach"]["items"] = {"source": "static", "value": [items[index]]}
     looped["key"] = item_key(trial.last, index)
-    return _queued(trial.draft, data, given, reused, user)
+    return _queued(trial, data, given, reused, user)
 
 
 def output_edit(
@@ -107,7 +112,7 @@ def output_edit(
         )
     digests = step_digests(definition)
     if key not in digests:
-        raise InvalidInput("The draft has no such step.", "Choose one of its steps.")
+        raise no_such_step()
     kept, _ = DraftOutput.objects.update_or_create(
         draft=draft,
         step_key=key,
@@ -125,6 +130,17 @@ def output_edit(
 def output_forget(draft: SequenceDraft, key: str) -> None:
     """Forget what a step gave, as it was edited or tested."""
     DraftOutput.objects.filter(draft=draft, step_key=key).delete()
+
+
+def no_such_step() -> NotFound:
+    """Return what is raised for the key of no step."""
+    return NotFound("The draft has no such step.", "Choose one of its steps.")
+
+
+def _require_step(definition: JsonValue, *keys: str) -> None:
+    """Raise NotFound for a key that no step has; an empty one names none."""
+    if not {key for key in keys if key} <= step_digests(definition).keys():
+        raise no_such_step()
 
 
 def _checked(data: JsonObject, trial: Trial, user: User) -> Definition:
@@ -199,14 +215,15 @@ def _row(step: Step, status: StepStatus, output: JsonValue, given: JsonValue) ->
 
 
 def _queued(
-    draft: SequenceDraft, data: JsonObject, given: JsonObject, rows: list[RunStep], user: User
+    trial: Trial, data: JsonObject, given: JsonObject, rows: list[RunStep], user: User
 ) -> Run:
     with transaction.atomic():
         run = Run.objects.create(
-            draft=draft,
+            draft=trial.draft,
             definition=data,
             input=storable(given),
-            caller=Caller.BROWSER,
+            caller=trial.caller,
+            scopes=None if trial.scopes is None else sorted(trial.scopes),
             user=user,
         )
         for row in rows:

@@ -7,7 +7,7 @@ from config.lib.errors import Conflict, InvalidInput, NotFound
 from config.lib.jsontext import clean_text
 from registry.history import version_seen_by
 from registry.models import Tool
-from sequences.drafts import draft_save
+from sequences.drafts import draft_restart, draft_save
 from sequences.models import VersionName
 from sequences.opened import Opened, draft_at_version
 
@@ -49,17 +49,28 @@ def version_name(tool: Tool, number: int, name: str, *, user: User) -> str:
     return name
 
 
+def draft_begin_anew(opened: Opened, *, user: User, revision: int) -> Opened:
+    """Begin again from the newest version; undo leads back to what was. Raises as below."""
+    tool = _published(opened)
+    fresh = draft_at_version(user, tool, opened.current)
+    return draft_restart(opened, fresh, user=user, revision=revision)
+
+
 def version_to_draft(opened: Opened, number: int, *, user: User, revision: int) -> Opened:
     """Make the draft what a version says; undo leads back to what it was.
 
     Raises NotFound when there is no such version, and DraftConflict when the draft is another than
     `revision` by now.
     """
-    tool = opened.edited
-    if tool is None:
-        raise NotFound("This draft was never published.", "Publish it first.")
+    tool = _published(opened)
     version_seen_by(user, tool, number)
     fresh = draft_at_version(user, tool, number)
     return draft_save(
         opened, fresh, user=user, revision=revision, label=f"Back to version {number}"
     )
+
+
+def _published(opened: Opened) -> Tool:
+    if opened.edited is None:
+        raise NotFound("This draft was never published.", "Publish it first.")
+    return opened.edited

@@ -17,6 +17,7 @@ from sequences.beginnings import draft_from_document
 from sequences.documents import read_document
 from sequences.exporting import sequence_written
 from sequences.portable import Resolved, resolved
+from sequences.template_library import TEMPLATES
 
 
 class SequenceExportView(APIView):
@@ -29,6 +30,19 @@ class SequenceExportView(APIView):
         """Write a sequence down; values whose inputs are named like secrets are left out."""
         tool = selectors.sequence_visible_to(request.user, tool_id)
         return Response(sequence_written(tool, reader=request.user).as_json())
+
+
+class TemplateListView(APIView):
+    """Sequences to begin with."""
+
+    required_scopes = {"GET": "tools:read"}
+
+    @extend_schema(
+        operation_id="sequences_templates_list", responses=SequenceDocumentSerializer(many=True)
+    )
+    def get(self, request: SignedInApiRequest) -> Response:
+        """List the templates as documents; send one to `sequences/import/` to begin with it."""
+        return Response([document.as_json() for document in TEMPLATES.values()])
 
 
 class SequenceImportView(APIView):

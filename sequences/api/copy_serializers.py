@@ -2,8 +2,10 @@
 
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 
-class SequenceDocumentSerializer(serializers.Serializer[object]):
+
+class SequenceDocumentSerializer(Body):
     """A sequence as a file; its steps name their tools by `tools[].id`."""
 
     outfitter = serializers.ChoiceField(choices=["sequence"])

@@ -11,13 +11,16 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from agents.api.authentication import bearer_in
+from agents.lifelines import while_working
+from config.lib.api import require_person
 from config.lib.api_streams import EventStreamRenderer
 from config.lib.event_streams import event_stream
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from sequences import selectors
 from sequences.api import serializers as shapes
-from sequences.api.views import READ, RUN, shown
+from sequences.api.views import READ, RUN, run_asked, shown
 from sequences.artifact_files import artifact_file
 from sequences.attention import step_resolve
 from sequences.requests import request_answer
@@ -44,7 +47,8 @@ class RunRequestView(APIView):
         """
         body = shapes.RequestAnswerSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        run = selectors.run_of(request.user, run_id)
+        require_person(request, "An agent's own token does not answer for a person.")
+        run = run_asked(request, run_id)
         request_answer(
             selectors.request_of(run, ask_id),
             user=request.user,
@@ -52,7 +56,7 @@ class RunRequestView(APIView):
             values=body.validated_data.get("values"),
             note=body.validated_data["note"],
         )
-        return Response(shown(selectors.run_of(request.user, run_id)))
+        return Response(shown(run_asked(request, run_id)))
 
 
 class RunStepView(APIView):
@@ -63,7 +67,7 @@ class RunStepView(APIView):
     @extend_schema(operation_id="runs_steps_retrieve", responses=shapes.RunStepDetailSerializer)
     def get(self, request: SignedInApiRequest, run_id: UUID, step_id: UUID) -> Response:
         """Show one step with what it was given and all that it gave."""
-        step = selectors.step_of(selectors.run_of(request.user, run_id), step_id)
+        step = selectors.step_of(run_asked(request, run_id), step_id)
         return Response({**step_entry(step, largest=None), "input": step.input})
 
 
@@ -86,14 +90,15 @@ class StepResolveView(APIView):
         """
         body = shapes.StepResolveSerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        run = selectors.run_of(request.user, run_id)
+        require_person(request, "An agent's own token does not answer for a person.")
+        run = run_asked(request, run_id)
         step_resolve(
             selectors.step_of(run, step_id),
             user=request.user,
             action=body.validated_data["action"],
             output=body.validated_data["output"],
         )
-        return Response(shown(selectors.run_of(request.user, run_id)))
+        return Response(shown(run_asked(request, run_id)))
 
 
 class RunArtifactView(APIView):
@@ -103,11 +108,11 @@ class RunArtifactView(APIView):
 
     @extend_schema(
         operation_id="runs_artifacts_retrieve",
-        responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
+        responses={(200, "*/*"): OpenApiTypes.BINARY},
     )
     def get(self, request: SignedInApiRequest, run_id: UUID, file_id: UUID) -> HttpResponseBase:
         """Download a file that a step made."""
-        return artifact_file(selectors.artifact_of(selectors.run_of(request.user, run_id), file_id))
+        return artifact_file(selectors.artifact_of(run_asked(request, run_id), file_id))
 
 
 class RunEventsView(APIView):
@@ -129,9 +134,11 @@ class RunEventsView(APIView):
 
         First come all steps as they are. A `step` is told each time that it changes, as in
         `GET /api/v1/runs/{id}/`, a `run` each time that its status does, and `end` closes the
-        stream. Who lost the connection begins anew and is told everything once more.
+        stream; without `end` it closes soon after its token was revoked or has expired. Who lost
+        the connection begins anew and is told everything once more.
         """
-        return event_stream(json_stream(selectors.run_of(request.user, run_id).pk))
+        events = json_stream(run_asked(request, run_id).pk)
+        return event_stream(while_working(bearer_in(request), events))
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         """Send errors as JSON, whatever the client accepts."""

@@ -1,5 +1,6 @@
 """`/api/v1/sequences/{id}/schedules/` and `/api/v1/schedules/…`."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from drf_spectacular.utils import extend_schema
@@ -8,7 +9,9 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from config.lib import api
 from config.lib.api import CursorPages
+from config.lib.errors import NotAllowed
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from sequences.api import trigger_serializers as shapes
@@ -22,9 +25,29 @@ CHANGE = ("tools:run", "tools:write")
 
 
 def scopes_of(request: Request) -> list[str] | None:
-    """Return what the runs of a trigger are limited to that this request saves."""
-    granted = getattr(request.auth, "scopes", None)
-    return sorted(granted) if granted else None
+    """Return what the runs of a trigger are limited to that this request saves.
+
+    Raises NotAllowed for an agent's own token: nothing would hold the runs to the agent's rules.
+    """
+    require_changer(request)
+    granted = api.scopes_of(request)
+    return None if granted is None else sorted(granted)
+
+
+def require_changer(request: Request) -> None:
+    """Refuse an agent's own token: what starts runs by itself is its owner's."""
+    api.require_person(request, "An agent's own token makes and changes no triggers.")
+
+
+def require_as_wide(request: Request, scopes: Collection[str] | None) -> None:
+    """Refuse a token that is limited to less than the runs that it would start have."""
+    require_changer(request)
+    granted = api.scopes_of(request)
+    if granted is not None and (scopes is None or not granted.issuperset(scopes)):
+        raise NotAllowed(
+            "The runs of this webhook may do more than this token.",
+            "Use the token that saved it, one without scopes, or save it with this one first.",
+        )
 
 
 class ScheduleListView(APIView):
@@ -74,6 +97,7 @@ class ScheduleView(APIView):
         """Change a schedule, or switch it on or off; its runs now have this token's scopes."""
         body = shapes.ScheduleBodySerializer(data=request.data, partial=True)
         body.is_valid(raise_exception=True)
+        require_changer(request)
         schedule = selectors.schedule_of(request.user, schedule_id)
         if body.validated_data == {"enabled": False}:
             schedules.schedule_switch(schedule, enabled=False)
@@ -85,5 +109,6 @@ class ScheduleView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, schedule_id: UUID) -> Response:
         """Delete a schedule; the runs that it started are kept."""
+        require_changer(request)
         schedules.schedule_delete(selectors.schedule_of(request.user, schedule_id))
         return Response(status=status.HTTP_204_NO_CONTENT)

@@ -5,6 +5,8 @@ from typing import Any
 from django.urls import reverse
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body, VariablesField
+from registry.mcp.settings import VARIABLE
 from sequences.models import Run, RunArtifact
 from sequences.models.run import RunStatus
 from sequences.requests import LONGEST_NOTE
@@ -146,7 +148,7 @@ class RunDetailSerializer(RunSerializer):
         read_only_fields = fields
 
 
-class RequestAnswerSerializer(serializers.Serializer[Any]):
+class RequestAnswerSerializer(Body):
     """The answer to what a run asks."""
 
     approved = serializers.BooleanField()
@@ -158,7 +160,7 @@ class RequestAnswerSerializer(serializers.Serializer[Any]):
     )
 
 
-class StepResolveSerializer(serializers.Serializer[Any]):
+class StepResolveSerializer(Body):
     """What became of a step in doubt, or what is to become of it."""
 
     action = serializers.ChoiceField(
@@ -171,13 +173,13 @@ class StepResolveSerializer(serializers.Serializer[Any]):
     output = serializers.JSONField(required=False, allow_null=True, default=None)
 
 
-class RunRetrySerializer(serializers.Serializer[Any]):
+class RunRetrySerializer(Body):
     """From where, and with which version, a run is tried again."""
 
     from_step = serializers.IntegerField(min_value=1, max_value=100, required=False)
     version = serializers.ChoiceField(["original", "current"], default="original")
-    env = serializers.DictField(
-        child=serializers.CharField(max_length=10_000),
+    env = VariablesField(
+        names=VARIABLE,
         default=dict,
         help_text="Variables for the steps; those that were given to the run itself are gone.",
     )

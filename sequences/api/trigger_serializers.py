@@ -6,6 +6,7 @@ from django.urls import reverse
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
+from config.lib.api_bodies import Body
 from sequences.models import Schedule, Webhook
 from sequences.models.webhook import Signing
 from sequences.triggers.cron import LONGEST_CRON, in_words
@@ -51,7 +52,7 @@ class ScheduleSerializer(serializers.ModelSerializer[Schedule]):
         return [time.isoformat() for time in times]
 
 
-class ScheduleBodySerializer(serializers.Serializer[Any]):
+class ScheduleBodySerializer(Body):
     """What a schedule is made of; a change names only what is to change."""
 
     name = serializers.CharField(max_length=LONGEST_NAME, allow_blank=True, required=False)
@@ -94,7 +95,7 @@ class WebhookSecretSerializer(WebhookSerializer):
         read_only_fields = fields
 
 
-class WebhookChangeSerializer(serializers.Serializer[Any]):
+class WebhookChangeSerializer(Body):
     """What of a webhook is to change."""
 
     name = serializers.CharField(max_length=LONGEST_NAME, allow_blank=True, required=False)
@@ -113,7 +114,7 @@ class WebhookBodySerializer(WebhookChangeSerializer):
     signing = serializers.ChoiceField(Signing.choices, default=Signing.STANDARD)
 
 
-class TestMessageSerializer(serializers.Serializer[Any]):
+class TestMessageSerializer(Body):
     """A message to try a webhook with."""
 
     body = serializers.DictField(required=False, help_text="The message; else an empty object.")

@@ -1,13 +1,44 @@
 from django.urls import path
 
-from sequences.api import copies, parts, schedules, schema, views, webhooks
+from sequences.api import (
+    comparing,
+    copies,
+    draft_tests,
+    drafts,
+    parts,
+    schedules,
+    schema,
+    version_names,
+    views,
+    webhooks,
+)
 
 urlpatterns = [
     path("sequences/schema/", schema.DefinitionSchemaView.as_view(), name="sequences-schema"),
+    path("sequences/templates/", copies.TemplateListView.as_view()),
     path("sequences/import/", copies.SequenceImportView.as_view()),
     path("sequences/<uuid:tool_id>/export/", copies.SequenceExportView.as_view()),
+    path("sequences/<uuid:tool_id>/draft/", drafts.SequenceDraftView.as_view()),
+    path(
+        "sequences/<uuid:tool_id>/versions/<int:number>/name/",
+        version_names.VersionNameView.as_view(),
+    ),
+    path("drafts/", drafts.DraftListView.as_view()),
+    path("drafts/<uuid:draft_id>/", drafts.DraftView.as_view(), name="draft-detail"),
+    path("drafts/<uuid:draft_id>/problems/", drafts.DraftProblemsView.as_view()),
+    path("drafts/<uuid:draft_id>/publish/", drafts.DraftPublishView.as_view()),
+    path("drafts/<uuid:draft_id>/undo/", drafts.DraftUndoView.as_view()),
+    path("drafts/<uuid:draft_id>/redo/", drafts.DraftRedoView.as_view()),
+    path("drafts/<uuid:draft_id>/restart/", drafts.DraftRestartView.as_view()),
+    path("drafts/<uuid:draft_id>/rebase/", drafts.DraftRebaseView.as_view()),
+    path("drafts/<uuid:draft_id>/tests/", draft_tests.DraftTestsView.as_view()),
+    path("drafts/<uuid:draft_id>/outputs/", draft_tests.DraftOutputsView.as_view()),
+    path("drafts/<uuid:draft_id>/outputs/<str:step_key>/", draft_tests.DraftOutputView.as_view()),
+    path("drafts/<uuid:draft_id>/samples/", draft_tests.DraftSamplesView.as_view()),
+    path("drafts/<uuid:draft_id>/samples/<int:sample_id>/", draft_tests.DraftSampleView.as_view()),
     path("runs/", views.RunListView.as_view()),
     path("runs/<uuid:run_id>/", views.RunView.as_view(), name="run-detail"),
+    path("runs/<uuid:run_id>/compare/<uuid:other_id>/", comparing.RunCompareView.as_view()),
     path("runs/<uuid:run_id>/cancel/", views.RunCancelView.as_view()),
     path("runs/<uuid:run_id>/retry/", views.RunRetryView.as_view()),
     path("runs/<uuid:run_id>/events/", parts.RunEventsView.as_view()),

@@ -7,7 +7,7 @@ from rest_framework import status
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, agent_of, scopes_of
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
@@ -39,6 +39,8 @@ class RunListView(APIView):
         asked.is_valid(raise_exception=True)
         pages = CursorPages()
         found = runs_listed(request.user, asked.filters())
+        if (agent := agent_of(request)) is not None:
+            found = found.filter(agent=agent)
         page = pages.paginate_queryset(found, request, view=self)
         return pages.get_paginated_response(shapes.RunSerializer(page, many=True).data)
 
@@ -51,7 +53,7 @@ class RunView(APIView):
     @extend_schema(operation_id="runs_retrieve", responses=shapes.RunDetailSerializer)
     def get(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Show a run with what each of its steps did."""
-        return Response(shown(selectors.run_of(request.user, run_id)))
+        return Response(shown(run_asked(request, run_id)))
 
 
 class RunCancelView(APIView):
@@ -62,7 +64,7 @@ class RunCancelView(APIView):
     @extend_schema(request=None, responses={202: shapes.RunDetailSerializer})
     def post(self, request: SignedInApiRequest, run_id: UUID) -> Response:
         """Cancel a run: at once while it waits, else as soon as its worker sees it."""
-        run = selectors.run_of(request.user, run_id)
+        run = run_asked(request, run_id)
         states.run_cancel(run)
         return Response(shown(run), status=status.HTTP_202_ACCEPTED)
 
@@ -78,20 +80,22 @@ class RunRetryView(APIView):
         """Start a finished run again, from its first step or from `from_step` on."""
         body = shapes.RunRetrySerializer(data=request.data)
         body.is_valid(raise_exception=True)
-        granted = getattr(request.auth, "scopes", None)
         again = runs.run_retry(
-            selectors.run_of(request.user, run_id),
+            run_asked(request, run_id),
             context=CallContext(
                 user=request.user,
                 caller=Caller.REST,
-                scopes=frozenset(granted) if granted else None,
+                scopes=scopes_of(request),
             ).with_given(body.validated_data["env"]),
             from_step=body.validated_data.get("from_step"),
             version=body.validated_data["version"],
         )
-        return Response(
-            shown(selectors.run_of(request.user, again.pk)), status=status.HTTP_202_ACCEPTED
-        )
+        return Response(shown(run_asked(request, again.pk)), status=status.HTTP_202_ACCEPTED)
+
+
+def run_asked(request: SignedInApiRequest, run_id: UUID) -> Run:
+    """Return the run that a request names; to an agent's own token, one that the agent began."""
+    return selectors.run_of(request.user, run_id, agent=agent_of(request))
 
 
 def shown(run: Run) -> JsonObject:

@@ -11,7 +11,7 @@ from rest_framework.views import APIView
 from config.lib.api import CursorPages
 from config.lib.http import SignedInApiRequest
 from sequences.api import trigger_serializers as shapes
-from sequences.api.schedules import CHANGE, READ, scopes_of
+from sequences.api.schedules import CHANGE, READ, require_as_wide, require_changer, scopes_of
 from sequences.models import Webhook
 from sequences.selectors import sequence_visible_to
 from sequences.triggers import deliveries, selectors, webhooks
@@ -69,6 +69,7 @@ class WebhookView(APIView):
         """Change a webhook, or switch it on or off; its runs now have this token's scopes."""
         body = shapes.WebhookChangeSerializer(data=request.data, partial=True)
         body.is_valid(raise_exception=True)
+        require_changer(request)
         webhook = selectors.webhook_of(request.user, webhook_id)
         if body.validated_data == {"enabled": False}:
             webhooks.webhook_switch(webhook, enabled=False)
@@ -80,6 +81,7 @@ class WebhookView(APIView):
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, webhook_id: UUID) -> Response:
         """Delete a webhook; the runs that it started are kept."""
+        require_changer(request)
         webhooks.webhook_delete(selectors.webhook_of(request.user, webhook_id))
         return Response(status=status.HTTP_204_NO_CONTENT)
 
@@ -93,6 +95,7 @@ class WebhookSecretView(APIView):
     def post(self, request: SignedInApiRequest, webhook_id: UUID) -> Response:
         """Make another secret; the old one stops working at once."""
         webhook = selectors.webhook_of(request.user, webhook_id)
+        require_as_wide(request, webhook.scopes)
         return _with_secret(request, webhook, webhooks.webhook_rotate(webhook))
 
 
@@ -107,6 +110,7 @@ class WebhookTestView(APIView):
         body = shapes.TestMessageSerializer(data=request.data)
         body.is_valid(raise_exception=True)
         webhook = selectors.webhook_of(request.user, webhook_id)
+        require_as_wide(request, webhook.scopes)
         received = deliveries.try_out(webhook, body.validated_data.get("body", {}))
         return Response(received.as_json(), status=status.HTTP_202_ACCEPTED)
 

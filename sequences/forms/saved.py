@@ -149,4 +149,7 @@ def _row(name: str, source: JsonObject, field: FormField | None) -> Row:
 
 
 def _text(value: JsonValue) -> str:
-    return "" if value is None else f"{value:g}"
+    """Return a number as it is typed; a whole one in full, however large."""
+    if value is None:
+        return ""
+    return str(value) if isinstance(value, int) else f"{value:g}"

@@ -72,6 +72,13 @@ def tools_of(user: User, draft: Draft) -> dict[str, StepTool]:
     return tools_chosen(user, [(step.tool, step.version) for step in draft.steps])
 
 
+def tools_in(user: User, definition: JsonObject) -> dict[str, StepTool]:
+    """Return the tools that the steps of a definition name."""
+    steps = definition.get("steps", ())
+    pins = [(step.get("toolToRunId") or "", str(step.get("toolVersion") or "")) for step in steps]
+    return tools_chosen(user, pins)
+
+
 def tool_at(chosen: Mapping[str, StepTool], name: str, version: str) -> StepTool | None:
     """Return a chosen tool as it is in the version that a step is pinned to, else as it is now."""
     name = name.strip()

@@ -10,6 +10,7 @@ from django.db import models
 
 from config.lib.sealing import SealedField
 from config.lib.types import JsonObject
+from registry.models.event_triggers import tells_runs
 
 
 class RunStatus(models.TextChoices):
@@ -31,6 +32,7 @@ STARTED_BY = {
     "browser": "A person",
     "chat": "A conversation",
     "rest": "The REST API",
+    "mcp": "An MCP client",
     "sequence": "Another sequence",
     "code": "A program",
     "schedule": "A schedule",
@@ -250,7 +252,8 @@ class Run(models.Model):
                     (RunStatus.ATTENTION, RunStatus.FAILED),
                     (RunStatus.ATTENTION, RunStatus.CANCELLED),
                 ],
-            )
+            ),
+            tells_runs(),
         ]
 
     def __str__(self) -> str:

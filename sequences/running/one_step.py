@@ -2,8 +2,10 @@
 
 import re
 
+from config.lib import traces
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
+from config.lib.logs import noted
 from config.lib.types import JsonObject
 from registry.models import Invocation
 from sequences.conditions import holds
@@ -103,7 +105,11 @@ def _call(journey: Journey, step: Step, row: RunStep, known: Known) -> None:
             row.attempts += 1  # its worker died after an attempt that had failed
             row.error = None
         journey.journal.begin(row)
-        output = call(spec, inputs, step, row, journey, calls)
+        with (
+            noted(step_id=row.pk),
+            traces.span(f"step {step.step_number}", outfitter__step__id=str(row.pk)),
+        ):
+            output = call(spec, inputs, step, row, journey, calls)
         succeed(row, output, display_success(step, context=known, inputs=inputs, result=output))
     except RunWaits as waits:
         if waits.stands == RunStatus.QUEUED:

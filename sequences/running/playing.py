@@ -10,8 +10,10 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from config.lib import traces
 from config.lib.errors import DomainError
 from config.lib.jsontext import storable
+from config.lib.logs import noted
 from config.lib.patience import AWAY, patiently
 from config.lib.prepared import Worded
 from config.lib.types import JsonObject
@@ -19,6 +21,7 @@ from registry.running import Signal, running, stop_in
 from registry.standing import standing_of
 from sequences.context import OwnerInactive, context_of
 from sequences.definition import parse
+from sequences.metrics import run_ended
 from sequences.models import Run, RunStep
 from sequences.models.run import RunStatus
 from sequences.recovery import settle
@@ -56,6 +59,19 @@ def play(run: Run, *, cancel: Event, depth: int) -> None:
     happens is told in the run's row. A worker that lost the run, or for long the database, leaves
     the run as it is, and another goes on with it.
     """
+    with (
+        noted(run_id=run.pk, user_id=run.user_id),
+        traces.span(f"run {run.name}", outfitter__run__id=str(run.pk)) as span,
+    ):
+        _play_observed(run, cancel, depth)
+        if run.is_finished:
+            run_ended(run.status, run.started_at)
+        span.set(outfitter__run__status=str(run.status))
+        if run.status == RunStatus.FAILED and run.error:
+            span.failed(str(run.error.get("code")))
+
+
+def _play_observed(run: Run, cancel: Event, depth: int) -> None:
     journal = Journal(run)
     try:
         try:

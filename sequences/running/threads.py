@@ -5,6 +5,8 @@ from threading import Lock, Thread
 
 from django.db import connections
 
+from config.lib.carrying import carried
+
 MOST = 16
 """Threads that all runs of a process have beside their own; each may hold a connection."""
 
@@ -66,7 +68,7 @@ def share(jobs: Iterable[Job], *, at_once: int) -> None:
     work = _Work(jobs)
     count = _room.take(at_once - 1)
     try:
-        helpers = [Thread(target=work.do_beside, daemon=True) for _ in range(count)]
+        helpers = [Thread(target=carried(work.do_beside), daemon=True) for _ in range(count)]
         for helper in helpers:
             helper.start()
         work.do()

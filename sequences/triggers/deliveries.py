@@ -16,7 +16,7 @@ from limits import RateLimitItemPerMinute
 from rest_framework.exceptions import ParseError
 
 from config.lib.changes import changing
-from config.lib.errors import DomainError, InvalidInput, NotFound
+from config.lib.errors import BodyTooLarge, DomainError, InvalidInput, NotFound
 from config.lib.jsontext import storable
 from config.lib.parsing import BoundedJSONParser
 from config.lib.types import JsonObject
@@ -24,7 +24,7 @@ from registry.errors import RateLimited
 from registry.limits import call_limits
 from sequences.models import Run, Webhook, WebhookDelivery
 from sequences.runs import run_start
-from sequences.triggers.errors import BodyTooLarge, SignatureInvalid, WebhookOff
+from sequences.triggers.errors import SignatureInvalid, WebhookOff
 from sequences.triggers.mapped import input_of
 from sequences.triggers.signatures import (
     DELIVERY_HEADER,

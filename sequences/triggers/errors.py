@@ -21,13 +21,6 @@ class WebhookOff(DomainError):
     default_hint = "Its owner can switch it on again."
 
 
-class BodyTooLarge(DomainError):
-    """The message is too large."""
-
-    code = "body_too_large"
-    status = HTTPStatus.REQUEST_ENTITY_TOO_LARGE
-
-
 class DeliveryInvalid(DomainError):
     """The message does not give the sequence the input that it needs."""
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from config.lib.types import JsonObject, JsonValue
 from registry.models import Tool
+from registry.schema_samples import sample_of as sample_value
 from sequences.models import Run, Schedule, Webhook
 from sequences.triggers.cron import CronError, in_words, next_times
 from sequences.triggers.selectors import schedules_of, webhooks_of
@@ -82,22 +83,7 @@ def times_of(cron: str, zone: str) -> list[datetime]:
 def sample_of(tool: Tool) -> JsonObject:
     """Return a message to try a webhook with: a value of the right type for each input."""
     properties = tool.input_schema.get("properties") or {}
-    return {name: _sample(schema) for name, schema in properties.items()}
-
-
-def _sample(schema: JsonValue) -> JsonValue:
-    if not isinstance(schema, dict):
-        return "text"
-    for told in ("default", "const"):
-        if told in schema:
-            return schema[told]
-    for several in ("examples", "enum"):
-        if isinstance(schema.get(several), list) and schema[several]:
-            return schema[several][0]
-    kind = schema.get("type")
-    kind = kind[0] if isinstance(kind, list) and kind else kind
-    values: JsonObject = {"integer": 1, "number": 1.5, "boolean": True, "array": [], "object": {}}
-    return values.get(str(kind), "text")
+    return {name: sample_value(schema) for name, schema in properties.items()}
 
 
 def _with_runs(rows: QuerySet[Row], starts: str) -> list[tuple[Row, list[Run]]]:

@@ -25,9 +25,10 @@ from sequences.forms.mapping_actions import mapping_act
 from sequences.forms.posted import draft_from_post
 from sequences.forms.settling import settled
 from sequences.forms.step_tools import tools_of
-from sequences.opened import Opened, draft_at_version, opened_draft, opened_tool
+from sequences.opened import Opened, opened_draft, opened_tool
 from sequences.publishing import NewerVersion, draft_publish
 from sequences.repairing import repaired
+from sequences.versions import draft_begin_anew
 from sequences.views.builder import conflict_shown, draft_shown, saved_shown
 
 PUBLISH_AND_RUN = "publish-run"
@@ -94,8 +95,7 @@ def _changed(request: SignedInRequest, opened: Opened, posted: Draft) -> HttpRes
         case "redo":
             opened = drafts.draft_redo(opened, user=user, revision=opened.revision)
         case "restart" if opened.edited:
-            fresh = draft_at_version(user, opened.edited, opened.current)
-            opened = drafts.draft_restart(opened, fresh, user=user, revision=opened.revision)
+            opened = draft_begin_anew(opened, user=user, revision=opened.revision)
         case "rebase":
             opened = drafts.draft_rebase(opened, revision=opened.revision)
         case _:

@@ -91,11 +91,10 @@ def _no_number(name: str) -> None:
 
 def _refused(request: SignedInRequest, run: Run, refused: Refused) -> HttpResponse:
     """Show the page on which the answer was given, with what is wrong beside its form."""
-    page = selectors.run_of(request.user, outermost(run).pk)
     return render(
         request,
         "sequences/run_detail.html",
-        run_context(page, refused),
+        run_context(request.user, outermost(run).pk, refused),
         status=refused.error.status,
     )
 

@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import User
 
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
@@ -9,6 +12,7 @@ from sequences.asked import requests_open, runs_within, steps_in_doubt
 from sequences.following import state_of
 from sequences.models import Run, RunArtifact, RunRequest, RunStep
 from sequences.models.run import RunStatus
+from sequences.selectors import run_of
 from sequences.views.display import RunField, run_fields
 from sequences.views.timeline import timeline_of
 from sequences.views.values import shown
@@ -45,9 +49,14 @@ class Doubt:
     error: DomainError | None
 
 
-def run_context(run: Run, refused: Refused | None = None) -> JsonObject:
-    """Return what the page of a run shows; an answer that was refused stands beside its form."""
-    state = state_of(run.pk)
+def run_context(user: User, run_id: UUID, refused: Refused | None = None) -> JsonObject:
+    """Return what the page of a person's run shows, or raise NotFound.
+
+    An answer that was refused stands beside its form. `digest` is how the run stood before it was
+    read: whatever changes from then on is told to the page.
+    """
+    state = state_of(run_id)
+    run = run_of(user, run_id)
     runs = [] if run.is_finished else runs_within(run)
     questions = [_question(request, refused) for request in requests_open(runs)]
     doubts = [_doubt(step, refused) for step in steps_in_doubt(runs)]

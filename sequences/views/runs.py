@@ -54,11 +54,10 @@ def run_list(request: SignedInRequest) -> HttpResponse:
 @require_GET
 def run_detail(request: SignedInRequest, run_id: UUID) -> HttpResponse:
     """Show a run step by step; the page reads the fragment again when the run has changed."""
-    run = selectors.run_of(request.user, run_id)
     return render_page(
         request,
         "sequences/run_detail.html",
-        run_context(run),
+        run_context(request.user, run_id),
         fragment="sequences/_run.html",
     )
 

@@ -1,7 +1,6 @@
 """The part of the builder in which a draft is tested; a page of its own without JavaScript."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
@@ -20,16 +19,14 @@ from config.lib.numbers import whole_number
 from config.lib.types import JsonObject, JsonSchema, JsonValue
 from registry.errors import ToolError
 from registry.schema_forms import arguments_from_form
-from registry.schemas import check_schema
 from sequences import sample_inputs, testing
 from sequences.definition import DefinitionInvalid
 from sequences.drafts import draft_kept
 from sequences.following import state_of
-from sequences.forms.definitions import definition_from_draft, schema_from_draft
-from sequences.forms.step_tools import StepTool, tools_of
-from sequences.models import Run, SampleInput, SequenceDraft
-from sequences.opened import Opened, opened_draft, opened_tool
-from sequences.test_board import board_of, outputs_mark
+from sequences.models import Run, SampleInput
+from sequences.opened import opened_draft, opened_tool
+from sequences.test_bench import Bench, bench_of, input_at_hand
+from sequences.test_board import outputs_mark
 from sequences.testing import Trial
 from sequences.views.display import run_fields, texts_of
 from sequences.views.values import pretty
@@ -40,27 +37,11 @@ FILLED = "test-form"
 Sent = dict[str, str] | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Bench:
-    """A draft as it is tested: its definition and input schema as far as they can be read."""
-
-    draft: SequenceDraft
-    definition: JsonObject
-    schema: JsonSchema
-    problem: str
-    chosen: dict[str, StepTool]
-
-    @property
-    def names(self) -> dict[str, str]:
-        """Return the titles of its tools, by id."""
-        return {tool.id: tool.title for tool in self.chosen.values()}
-
-
 @login_required
 @require_http_methods(["GET", "POST"])
 def draft_test(request: SignedInRequest, draft_id: UUID) -> HttpResponse:
     """Show what is known of each step, and test what the form asks for."""
-    bench = _bench(request, opened_draft(request.user, draft_id))
+    bench = bench_of(opened_draft(request.user, draft_id), user=request.user)
     if request.method == "GET":
         return _shown(request, bench)
     sent = request.POST.dict() if FILLED in request.POST else None
@@ -79,7 +60,7 @@ def sequence_test(request: SignedInRequest, tool_id: UUID) -> HttpResponse:
     """Begin to test a sequence of which nothing was changed yet: its tests need a draft."""
     opened = opened_tool(request.user, tool_id)
     row = draft_kept(opened, user=request.user)
-    bench = _bench(request, opened_draft(request.user, row.pk))
+    bench = bench_of(opened_draft(request.user, row.pk), user=request.user)
     try:
         _act(request, bench, request.POST.get("do", ""), None)
     except DomainError as error:
@@ -118,26 +99,25 @@ def _act(request: SignedInRequest, bench: Bench, action: str, sent: Sent) -> Non
             testing.trial_start(trial, user=request.user)
 
 
-def _trial(request: SignedInRequest, bench: Bench, sent: Sent, **which: str) -> Trial:
+def _trial(
+    request: SignedInRequest, bench: Bench, sent: Sent, *, first: str = "", last: str = ""
+) -> Trial:
     return Trial(
         draft=bench.draft,
         definition=bench.definition,
         input_schema=bench.schema,
         given=_given(request, bench, sent),
-        **which,
+        first=first,
+        last=last,
     )
 
 
 def _given(request: SignedInRequest, bench: Bench, sent: Sent) -> JsonObject:
     """Return the input that the form holds; where no form was sent, that of the last test."""
-    if bench.problem:
-        raise InvalidInput(bench.problem, "Mend the input schema first.")
+    bench.require_schema()
     if sent is not None:
         return arguments_from_form(bench.schema, sent)
-    test = testing.latest_test(bench.draft, request.user)
-    sample = bench.draft.samples.order_by("name", "pk").first()
-    given: JsonObject = test.input if test else sample.input if sample else {}
-    return given
+    return input_at_hand(bench, user=request.user)
 
 
 def _json(text: str) -> JsonValue:
@@ -145,28 +125,6 @@ def _json(text: str) -> JsonValue:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"This is not JSON: {error}.", "Texts stand in quotes.") from None
-
-
-def _bench(request: SignedInRequest, opened: Opened) -> Bench:
-    form = opened.draft
-    chosen = tools_of(request.user, form)
-    schema: JsonSchema = {}
-    problem = ""
-    try:
-        found = schema_from_draft(form)
-        if problems := check_schema(found):
-            problem = f"The input schema is not valid: {problems[0].message}"
-        else:
-            schema = found if isinstance(found, dict) else {}
-    except DefinitionInvalid as error:
-        problem = error.problems[0].message
-    return Bench(
-        draft=draft_kept(opened, user=request.user),
-        definition=definition_from_draft(form, chosen),
-        schema=schema,
-        problem=problem,
-        chosen=chosen,
-    )
 
 
 def _shown(
@@ -178,6 +136,8 @@ def _shown(
 ) -> HttpResponse:
     test = testing.latest_test(bench.draft, request.user)
     state = state_of(test.pk) if test and not test.is_finished else None
+    if test and state:
+        test.refresh_from_db()  # read after its state, so that what changes from then on is told
     kept = list(bench.draft.samples.order_by("name", "pk"))
     wanted = whole_number(request.GET.get("sample", "")) or 0
     sample = next((one for one in kept if one.pk == wanted), None)
@@ -186,7 +146,7 @@ def _shown(
     misfit = error if isinstance(error, ToolError) else None
     context: dict[str, Any] = {
         "draft": bench.draft,
-        "steps": board_of(bench.draft, bench.definition, bench.names, test),
+        "steps": bench.board(test),
         "test": test,
         "digest": state.digest if state else "",
         "outputs": outputs_mark(bench.draft),

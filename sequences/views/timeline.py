@@ -169,9 +169,9 @@ def timeline_of(run: Run) -> Timeline:
     numbers = sorted({*planned, *steps})
     if run.is_finished:  # what was never reached is not told
         numbers = [number for number in numbers if number in steps]
-    loops = _loops(
-        run, axis, [number for number in numbers if "forEach" in planned.get(number, {})]
-    )
+    # those whose row was not there yet are not begun, whatever is written meanwhile
+    repeated = [number for number in steps if "forEach" in planned.get(number, {})]
+    loops = _loops(run, axis, repeated)
     inner = _inner(run)
     lines = []
     for number in numbers:
