@@ -237,7 +237,8 @@ async def _once(
         settings.MODEL_CHUNK_SECONDS,
         settings.MODEL_TOTAL_SECONDS,
     )
-    events = llm.stream(model, messages, tools, answer_only=request.answer_only, patience=patience)
+    answer = llm.stream(model, messages, tools, answer_only=request.answer_only, patience=patience)
+    events = llm.observed(model, answer)
     async for event in text_protocol.heard(events) if in_words else events:
         yield event
 

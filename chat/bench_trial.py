@@ -24,11 +24,11 @@ from chat.models import Conversation, Turn
 from chat.prompt import system_prompt
 from chat.steps import Step
 from chat.threads import in_thread
-from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.errors import DomainError
 from config.lib.types import JsonObject
 from registry.context import CallContext
 from registry.errors import ToolError
+from registry.finding import SEARCH_TOOLS
 from registry.models.invocation import Caller
 from registry.schemas import validate_arguments
 

@@ -12,6 +12,7 @@ from chat.errors import TurnInterrupted
 from chat.event_writer import announce
 from chat.events import Event, event_append
 from chat.llm import Usage
+from chat.metrics import ENDED
 from chat.models import Turn
 from chat.models.message import Role
 from chat.models.turn import AT_WORK, OPEN, TurnStatus
@@ -48,7 +49,12 @@ def turn_close(
         told = {"status": status, "usage": usage_now}
     last = event_append(turn_id, "turn.failed" if error else "turn.completed", told)
     transaction.on_commit(partial(announce, turn_id, [last]))
+    transaction.on_commit(partial(_count, status.value, str(error["code"]) if error else ""))
     return last
+
+
+def _count(status: str, error: str) -> None:
+    ENDED.labels(status, error).inc()
 
 
 def turns_close_stale(conversation_id: UUID | None = None) -> int:

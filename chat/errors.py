@@ -269,4 +269,6 @@ class NothingDrafted(DomainError):
 
     code = "nothing_drafted"
     status = HTTPStatus.UNPROCESSABLE_ENTITY
-    default_hint = "Say it in other words or in fewer steps, or begin with one of the tools below."
+    default_hint = (
+        "Say it in other words or in fewer steps, or begin with one of the tools that fit."
+    )

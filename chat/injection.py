@@ -14,16 +14,17 @@ from chat.pauses import Pause, ask_of_pending, pause_of
 from chat.questions import ASK_USER_SCHEMA, question_put
 from chat.repeats import Searches
 from chat.replaying import keep, replay_of
-from chat.searching import Wanted, output_of, searched
+from chat.searching import output_of
 from chat.secrecy import Secrecy
 from chat.telling import entry_of_hit, shown_hits
 from chat.threads import in_thread, in_tool_thread
-from chat.tool_schemas import SEARCH_TOOLS, SEARCH_TOOLS_SCHEMA, code_schema, model_schema
+from chat.tool_schemas import SEARCH_TOOLS_SCHEMA, code_schema, model_schema
 from chat.visible import Origin
 from config.lib.types import JsonObject
 from registry.context import CallContext, Progress
 from registry.errors import ToolError, UnknownTool
 from registry.execution import invoke
+from registry.finding import SEARCH_TOOLS, Wanted, searched
 from registry.loading import code_ids, code_spec
 from registry.questions import ASK_USER
 from registry.results import ToolResult

@@ -6,10 +6,10 @@ from uuid import UUID
 
 from agents.models import Arm
 from agents.models.agent import KEEPS_FOUND, SHOWS_LINKED, DiscoveryMode
+from agents.registered import Registered
 from chat.budget import tokens_of, tokens_of_schema
 from chat.discovered import discovered_for, tools_discovered, tools_evicted, tools_used
 from chat.models import Turn
-from chat.registered import Registered
 from chat.telling import NO_ROOM, account_of, entry_of
 from chat.visible import Origin, Shown, Visible
 from config.lib.types import JsonObject

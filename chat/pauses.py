@@ -13,12 +13,12 @@ from registry.errors import (
     InputNeeded,
     MissingCredential,
     QuestionAsked,
+    RunAsks,
 )
 from registry.questions import ASK_USER
 from registry.replay import PendingCall
 from registry.results import Failed, ToolResult
 from registry.specs import ToolSpec
-from sequences.asking import RunAsks
 
 _KINDS = {
     AgentWaits.code: InputKind.AGENT,

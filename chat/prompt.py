@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from agents.models import Agent
-from chat.tool_schemas import SEARCH_TOOLS, told_guidance
 from registry.code_tool import RUN_CODE
+from registry.finding import SEARCH_TOOLS, told_guidance
 from registry.toolset import Toolset
 
 _RULES = """\

@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from chat.calls import parsed
 from chat.models import Message
 from chat.models.message import Role
-from chat.searching import Wanted
-from chat.tool_schemas import SEARCH_TOOLS
 from registry.errors import ToolError
+from registry.finding import SEARCH_TOOLS, Wanted
 
 ALIKE = 0.8
 """Share of the terms of the longer of two searches from which on they ask for the same."""

@@ -7,11 +7,15 @@ from typing import Literal, cast
 
 from django.contrib.auth.models import User
 from django.db import transaction
+from django.db.models import QuerySet
+from django.dispatch import receiver
 
 from agents.credentials import env_of
 from agents.experiments import arm_drawn
+from agents.models import Agent
 from agents.selectors import agent_visible_to
 from agents.services import credential_set
+from agents.signals import agent_ending
 from chat import queueing, turns
 from chat.endings import turns_close_stale
 from chat.models import Conversation, QueuedMessage, Turn
@@ -65,7 +69,30 @@ def conversation_delete(conversation: Conversation) -> None:
         turn_stop(turn)
     with transaction.atomic():
         locked(conversation.pk)  # as whoever ends a turn does: nobody waits for the other
+        _turns_locked(conversation.turns.all())
         conversation.delete()
+
+
+@receiver(agent_ending)
+def _agent_ends(agent: Agent, **_: object) -> None:
+    """Stop the turns of an agent that is being deleted, as those of a conversation are."""
+    talks = Conversation.objects.filter(agent=agent, turns__status__in=OPEN).distinct()
+    for conversation_id in sorted(talks.values_list("pk", flat=True)):
+        locked(conversation_id)
+    at_work = list(Turn.objects.filter(conversation__agent=agent, status__in=OPEN))
+    for turn in at_work:
+        turn_stop(turn)
+    _turns_locked(Turn.objects.filter(pk__in=[turn.pk for turn in at_work]))
+
+
+def _turns_locked(level: QuerySet[Turn]) -> None:
+    """Lock turns that are being deleted, and those that their agents asked for.
+
+    What a turn at work still saves then waits, and is refused once its turn is gone; saved between
+    the look for what there is and its deletion, it would refuse the deletion.
+    """
+    while found := list(level.select_for_update(of=("self",)).values_list("pk", flat=True)):
+        level = Turn.objects.filter(conversation__asked_in__in=found)
 
 
 def message_send(

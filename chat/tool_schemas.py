@@ -1,16 +1,9 @@
 """Tools in the shape in which models are told of them (OpenAI's chat completions)."""
 
 from config.lib.types import JsonObject
+from registry.finding import SEARCH_PARAMETERS, SEARCH_TOOLS, told_guidance
 from registry.questions import ASK_USER
-from registry.search.lookup import LONGEST_NAME, MOST_NAMES
-from registry.search.need import LONGEST_QUERY, MOST_QUERIES
-from registry.search.patterns import LONGEST as LONGEST_PATTERN
 from registry.specs import ToolSpec
-
-SEARCH_TOOLS = "search_tools"
-"""The meta-tool by which a model finds what it was not given."""
-
-LONGEST_NEED = 2_000
 
 MOST_EXAMPLES = 4
 
@@ -26,46 +19,7 @@ SEARCH_TOOLS_SCHEMA: JsonObject = {
             "needed. Say what is needed, or name what you look for. What it finds can be called "
             "right after."
         ),
-        "parameters": {
-            "type": "object",
-            "properties": {
-                "need": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": LONGEST_NEED,
-                    "description": "What the tool must be able to do, in a sentence: "
-                    "“a tool that converts HTML to Markdown”.",
-                },
-                "queries": {
-                    "type": "array",
-                    "maxItems": MOST_QUERIES,
-                    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_QUERY},
-                    "description": "Further needs, one tool each: "
-                    "[“a tool that reads a web page”, “a tool that sends e-mail”].",
-                },
-                "names": {
-                    "type": "array",
-                    "maxItems": MOST_NAMES,
-                    "items": {"type": "string", "minLength": 1, "maxLength": LONGEST_NAME},
-                    "description": "Names of tools, where you know them.",
-                },
-                "pattern": {
-                    "type": "string",
-                    "minLength": 1,
-                    "maxLength": LONGEST_PATTERN,
-                    "description": "A regular expression that a name, title, package or "
-                    "description matches, whatever the case: “sales|weather”, “^github_.*issue”.",
-                },
-                "limit": {
-                    "type": "integer",
-                    "minimum": 1,
-                    "maximum": 10,
-                    "default": 5,
-                    "description": "How many tools to find at most.",
-                },
-            },
-            "additionalProperties": False,
-        },
+        "parameters": SEARCH_PARAMETERS,
     },
 }
 
@@ -105,19 +59,3 @@ def model_schema(spec: ToolSpec, *, guided: bool = False) -> JsonObject:
             "parameters": dict(spec.input_schema) or {"type": "object", "properties": {}},
         },
     }
-
-
-def guidance(spec: ToolSpec) -> JsonObject:
-    """Return when to use a tool: `{use?, limits?, needs?}`, `needs` the variables it wants."""
-    told = {
-        "use": spec.ai_agent.get("useCase"),
-        "limits": spec.ai_agent.get("limitations"),
-        "needs": ", ".join(variable.name for variable in spec.env if variable.required),
-    }
-    return {name: words for name, words in told.items() if words}
-
-
-def told_guidance(spec: ToolSpec) -> str:
-    """Return when to use a tool, in sentences, or nothing."""
-    words = {"use": "Use it: {}", "limits": "Limits: {}", "needs": "Needs the variable {}."}
-    return " ".join(words[name].format(told) for name, told in guidance(spec).items())

@@ -40,9 +40,11 @@ from chat.taking_up import (
 )
 from chat.threads import in_thread
 from chat.waiting import turn_wait
+from config.lib import traces
 from config.lib.errors import Conflict, DomainError
 from config.lib.event_hub import hub
 from config.lib.jsontext import storable
+from config.lib.logs import hiding, noted
 from config.lib.masking import log_failure
 from config.lib.types import JsonObject
 from sequences.signals import run_moved
@@ -173,11 +175,16 @@ def _run_moved(run_id: UUID, **_: object) -> None:
 
 async def run_turn(turn_id: UUID, sent: Sent | None = None) -> None:
     """Carry out a queued turn; do nothing when somebody else has it already."""
+    with noted(turn_id=turn_id), traces.span("turn") as span:
+        await _run_turn(turn_id, sent, span)
+
+
+async def _run_turn(turn_id: UUID, sent: Sent | None, span: traces.Span) -> None:
     try:
         taken = await in_thread(_take, turn_id, sent)
         if taken is None:
             return
-        status, ending = await _carried_out(taken)
+        status, ending = await _observed(taken, span)
         if not await in_thread(Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING).exists):
             return  # it was closed as interrupted, with what it had said
         await taken.recorder.keep_half_said()
@@ -197,6 +204,27 @@ async def run_turn(turn_id: UUID, sent: Sent | None = None) -> None:
         logger.exception("Turn %s could not be recorded", turn_id)
     finally:
         _running.discard(turn_id)
+
+
+async def _observed(
+    taken: _Taken, span: traces.Span
+) -> tuple[TurnStatus, JsonObject | Paused | None]:
+    """Carry a turn out, and tell its span whose it is and how it ended."""
+    conversation = taken.turn.conversation
+    with noted(user_id=conversation.user_id), hiding(taken.secrecy.masker):
+        status, ending = await _carried_out(taken)
+    span.rename(f"invoke_agent {conversation.agent.slug}")
+    span.set(
+        gen_ai__operation__name="invoke_agent",
+        gen_ai__agent__name=conversation.agent.slug,
+        gen_ai__conversation__id=str(conversation.pk),
+        gen_ai__request__model=taken.turn.model,
+        outfitter__turn__id=str(taken.turn.pk),
+        outfitter__turn__status=status.value,
+    )
+    if status == TurnStatus.FAILED and isinstance(ending, dict):
+        span.failed(str(ending["code"]))
+    return status, ending
 
 
 def _take(turn_id: UUID, sent: Sent | None) -> _Taken | None:

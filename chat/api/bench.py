@@ -11,12 +11,12 @@ from agents.selectors import agent_owned_by
 from chat import bench, bench_running
 from chat.api import bench_serializers as shapes
 from chat.models import BenchRun
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 
-SCOPES = {"GET": "agents:read", "POST": "agents:write", "DELETE": "agents:write"}
+SCOPES = read_write("agents")
 
 
 class BenchCasesView(APIView):
@@ -44,10 +44,45 @@ class BenchCasesView(APIView):
         return Response(shapes.BenchCaseSerializer(case).data, status=status.HTTP_201_CREATED)
 
 
+class BenchImportView(APIView):
+    """Many cases at once."""
+
+    required_scopes = SCOPES
+
+    @extend_schema(
+        request=shapes.BenchImportSerializer,
+        responses={201: shapes.BenchCaseSerializer(many=True)},
+    )
+    @idempotent
+    def post(self, request: SignedInApiRequest, slug: str) -> Response:
+        """Keep several cases, all or none; a refusal names the first that cannot be kept."""
+        body = shapes.BenchImportSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        lines = [(case["prompt"], case["tool"]) for case in body.validated_data["cases"]]
+        made = bench.cases_import(agent_owned_by(request.user, slug), lines)
+        told = shapes.BenchCaseSerializer(made, many=True).data
+        return Response(told, status=status.HTTP_201_CREATED)
+
+
 class BenchCaseView(APIView):
     """One case."""
 
     required_scopes = SCOPES
+
+    @extend_schema(responses=shapes.BenchCaseSerializer, operation_id="agents_bench_cases_retrieve")
+    def get(self, request: SignedInApiRequest, slug: str, bench_case_id: UUID) -> Response:
+        """Show a case."""
+        case = bench.case_owned_by(request.user, slug, bench_case_id)
+        return Response(shapes.BenchCaseSerializer(case).data)
+
+    @extend_schema(request=shapes.BenchCaseWriteSerializer, responses=shapes.BenchCaseSerializer)
+    def put(self, request: SignedInApiRequest, slug: str, bench_case_id: UUID) -> Response:
+        """Change a case; earlier runs keep what they tried."""
+        body = shapes.BenchCaseWriteSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        case = bench.case_owned_by(request.user, slug, bench_case_id)
+        bench.case_update(case, **body.validated_data)
+        return Response(shapes.BenchCaseSerializer(case).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, slug: str, bench_case_id: UUID) -> Response:

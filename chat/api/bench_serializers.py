@@ -2,8 +2,9 @@
 
 from rest_framework import serializers
 
-from chat.bench import Summary
+from chat.bench import MOST_CASES, Summary
 from chat.models import BenchCase, BenchResult, BenchRun
+from config.lib.api_bodies import Body
 from config.lib.types import JsonObject
 
 
@@ -17,14 +18,22 @@ class BenchCaseSerializer(serializers.ModelSerializer[BenchCase]):
         fields = ("id", "prompt", "tool", "createdAt")
 
 
-class BenchCaseWriteSerializer(serializers.Serializer[BenchCase]):
+class BenchCaseWriteSerializer(Body):
     """A case to keep."""
 
     prompt = serializers.CharField(allow_blank=True)
     tool = serializers.CharField(allow_blank=True, default="", help_text="Empty or none: no tool.")
 
 
-class BenchStartSerializer(serializers.Serializer[BenchRun]):
+class BenchImportSerializer(Body):
+    """Cases to keep."""
+
+    cases = serializers.ListField(
+        child=BenchCaseWriteSerializer(), allow_empty=False, max_length=MOST_CASES
+    )
+
+
+class BenchStartSerializer(Body):
     """Starts a run."""
 
     model = serializers.CharField(

@@ -8,6 +8,7 @@ from agents.experiments import FEWEST_PLANNED, LARGEST_SHARE, MOST_PLANNED, SMAL
 from agents.models import Arm, ArmTool, Experiment
 from agents.models.agent import DiscoveryMode
 from chat.comparison import Verdict
+from config.lib.api_bodies import Body
 
 
 class ArmToolSerializer(serializers.ModelSerializer[ArmTool]):
@@ -50,21 +51,21 @@ class ExperimentSerializer(serializers.ModelSerializer[Experiment]):
         )
 
 
-class ArmToolWriteSerializer(serializers.Serializer[Any]):
+class ArmToolWriteSerializer(Body):
     """A tool that a toolset is to carry."""
 
     toolId = serializers.UUIDField()
     version = serializers.IntegerField(min_value=1, required=False, allow_null=True)
 
 
-class ToolsetWriteSerializer(serializers.Serializer[Any]):
+class ToolsetWriteSerializer(Body):
     """A toolset; without `discoveryMode` it finds tools as the agent does."""
 
     tools = ArmToolWriteSerializer(many=True)
     discoveryMode = serializers.ChoiceField(choices=DiscoveryMode.choices, required=False)
 
 
-class ExperimentWriteSerializer(serializers.Serializer[Any]):
+class ExperimentWriteSerializer(Body):
     """A request to draw up an experiment."""
 
     name = serializers.CharField(max_length=120)

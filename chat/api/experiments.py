@@ -12,12 +12,12 @@ from agents.experiments import ToolsetPlan, present_toolset
 from agents.models import Agent
 from chat.api import experiment_serializers as shapes
 from chat.experiments import results_of
-from config.lib.api import CursorPages
+from config.lib.api import CursorPages, read_write
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.types import JsonObject
 
-EXPERIMENTS = {"GET": "agents:read", "POST": "agents:write", "DELETE": "agents:write"}
+EXPERIMENTS = read_write("agents")
 
 
 class ExperimentListView(APIView):

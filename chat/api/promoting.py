@@ -10,11 +10,12 @@ from rest_framework.views import APIView
 
 from chat import selectors
 from chat.promoting import turn_promote
+from config.lib.api_bodies import Body
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 
 
-class PromoteSerializer(serializers.Serializer[None]):
+class PromoteSerializer(Body):
     """What a sequence is to be made of."""
 
     program = serializers.UUIDField(

@@ -1,11 +1,10 @@
 """Shapes of what a turn waits for, on the wire."""
 
-from typing import Any
-
 from rest_framework import serializers
 
 from chat.models import InputRequest
 from chat.models.input_request import InputKind
+from config.lib.api_bodies import Body, VariablesField
 
 
 class InputRequestSerializer(serializers.ModelSerializer[InputRequest]):
@@ -36,7 +35,7 @@ class InputRequestSerializer(serializers.ModelSerializer[InputRequest]):
         )
 
 
-class ReplySerializer(serializers.Serializer[Any]):
+class ReplySerializer(Body):
     """A person's answer: approve or deny; set or skip; answer or skip."""
 
     decision = serializers.CharField(
@@ -53,8 +52,7 @@ class ReplySerializer(serializers.Serializer[Any]):
     remember = serializers.BooleanField(
         required=False, help_text="Ask no more for this tool in this conversation."
     )
-    values = serializers.DictField(
-        child=serializers.CharField(max_length=10_000, trim_whitespace=False),
+    values = VariablesField(
         required=False,
         help_text="Of a credential: name → value. Kept sealed, never shown.",
     )

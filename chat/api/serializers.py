@@ -12,9 +12,8 @@ from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.selectors import Branches, branches_of
 from chat.waiting import open_requests
+from config.lib.api_bodies import Body, VariablesField
 from config.lib.types import JsonObject
-
-ENV_NAME = r"^[A-Z_][A-Z0-9_]{0,99}$"
 
 
 class ConversationSerializer(serializers.ModelSerializer[Conversation]):
@@ -110,11 +109,19 @@ class ConversationDetailSerializer(ConversationSerializer):
         fields = (*ConversationSerializer.Meta.fields, "turns")  # type: ignore[assignment]
 
 
-class StartSerializer(serializers.Serializer[Conversation]):
+class StartSerializer(Body):
     """Opens a conversation."""
 
     agent = serializers.CharField(help_text="The agent's slug.")
     title = serializers.CharField(required=False, allow_blank=True, default="")
+
+
+class RenameSerializer(Body):
+    """What of a conversation can be changed."""
+
+    always = ("title",)
+
+    title = serializers.CharField(min_length=1)
 
 
 class ArtifactSerializer(serializers.ModelSerializer[Artifact]):
@@ -147,11 +154,10 @@ class VariableSerializer(serializers.ModelSerializer[ConversationSecret]):
         fields = ("name", "expiresAt")
 
 
-class VariablesSerializer(serializers.Serializer[ConversationSecret]):
+class VariablesSerializer(Body):
     """Values for the tools of a conversation."""
 
-    env = serializers.DictField(
-        child=serializers.CharField(max_length=10_000, trim_whitespace=False),
+    env = VariablesField(
         help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
     )
 
@@ -173,18 +179,17 @@ class PlaceSerializer(serializers.Serializer[QueuedMessage]):
     position = serializers.IntegerField()
 
 
-class EditSerializer(serializers.Serializer[Turn]):
+class EditSerializer(Body):
     """A message in the place of another one."""
 
     content = serializers.CharField(allow_blank=True, trim_whitespace=False)
 
 
-class SendSerializer(serializers.Serializer[Turn]):
+class SendSerializer(Body):
     """A message, and variables for the tools of this conversation."""
 
     content = serializers.CharField(allow_blank=True, trim_whitespace=False)
-    env = serializers.DictField(
-        child=serializers.CharField(max_length=10_000),
+    env = VariablesField(
         required=False,
         help_text="Name → value, such as EXA_API_KEY. Kept sealed, for hours, never shown.",
     )
@@ -192,8 +197,3 @@ class SendSerializer(serializers.Serializer[Turn]):
         default=False,
         help_text="While the agent is not done with the last message, let this one wait for it.",
     )
-
-    def validate_env(self, env: dict[str, Any]) -> dict[str, Any]:
-        for name in env:
-            serializers.RegexField(ENV_NAME).run_validation(name)
-        return env

@@ -1,8 +1,19 @@
 from django.urls import path
 
-from chat.api import bench, branches, experiments, promoting, queue, requests, steps, views
+from chat.api import (
+    bench,
+    branches,
+    describing,
+    experiments,
+    promoting,
+    queue,
+    requests,
+    steps,
+    views,
+)
 
 urlpatterns = [
+    path("sequences/describe/", describing.SequenceDescribeView.as_view()),
     path("conversations/", views.ConversationListView.as_view()),
     path("conversations/<uuid:conversation_id>/", views.ConversationView.as_view()),
     path("conversations/<uuid:conversation_id>/variables/", views.VariablesView.as_view()),
@@ -59,6 +70,7 @@ urlpatterns = [
         "conversations/<uuid:conversation_id>/queue/<uuid:queued_id>/", queue.QueuedView.as_view()
     ),
     path("agents/<slug:slug>/bench/cases/", bench.BenchCasesView.as_view()),
+    path("agents/<slug:slug>/bench/cases/import/", bench.BenchImportView.as_view()),
     path("agents/<slug:slug>/bench/cases/<uuid:bench_case_id>/", bench.BenchCaseView.as_view()),
     path("agents/<slug:slug>/bench/runs/", bench.BenchRunsView.as_view()),
     path("agents/<slug:slug>/bench/runs/<uuid:bench_run_id>/", bench.BenchRunView.as_view()),

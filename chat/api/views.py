@@ -14,6 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from agents.api.authentication import bearer_in, require_working
+from agents.lifelines import while_working
 from chat import selectors, services
 from chat.api import serializers as shapes
 from chat.artifacts import artifacts_of
@@ -24,12 +26,13 @@ from chat.streams import json_stream, last_seen, wait_for_end
 from chat.variables import variable_forget, variables_of
 from config.lib.api import CursorPages
 from config.lib.api_streams import EventStreamRenderer
+from config.lib.errors import InvalidInput
 from config.lib.event_streams import event_stream
 from config.lib.http import SignedInApiRequest
 from config.lib.idempotency import idempotent
 from config.lib.numbers import whole_number
 
-CHAT = {"GET": "chat", "POST": "chat", "DELETE": "chat"}
+CHAT = {"GET": "chat", "POST": "chat", "PATCH": "chat", "DELETE": "chat"}
 
 STREAM = {
     (200, "text/event-stream"): OpenApiResponse(
@@ -82,12 +85,24 @@ class ConversationView(APIView):
     def get(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
         """Show a conversation with its latest turns, or with those before a number."""
         conversation = selectors.conversation_of(request.user, conversation_id)
-        before = whole_number(request.query_params.get("before", ""))
+        asked = request.query_params.get("before", "")
+        before = whole_number(asked)
+        if asked and before is None:
+            raise InvalidInput("“before” is no number of a turn.", "Send before=12, say.")
         turns = selectors.turns_of(conversation, before=before)
         head = shapes.ConversationSerializer(conversation).data
         context = {"branches": selectors.branches_of(turns)}
         told = shapes.TurnSerializer(turns, many=True, context=context).data
         return Response({**head, "turns": told})
+
+    @extend_schema(request=shapes.RenameSerializer, responses=shapes.ConversationSerializer)
+    def patch(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
+        """Give a conversation another title."""
+        body = shapes.RenameSerializer(data=request.data)
+        body.is_valid(raise_exception=True)
+        conversation = selectors.conversation_of(request.user, conversation_id)
+        services.conversation_rename(conversation, **body.validated_data)
+        return Response(shapes.ConversationSerializer(conversation).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: SignedInApiRequest, conversation_id: UUID) -> Response:
@@ -117,7 +132,7 @@ class ArtifactView(APIView):
 
     required_scopes = CHAT
 
-    @extend_schema(responses={(200, "application/octet-stream"): OpenApiTypes.BINARY})
+    @extend_schema(responses={(200, "*/*"): OpenApiTypes.BINARY})
     def get(self, request: SignedInApiRequest, artifact_id: UUID) -> HttpResponseBase:
         """Download an artifact's content."""
         return attachment(selectors.artifact_of(request.user, artifact_id))
@@ -175,9 +190,11 @@ class StreamingView(APIView):
         """
         if request.accepted_renderer.format == EventStreamRenderer.format:
             after = last_seen(request)
-            return event_stream(json_stream(turn, after=after, until_waiting=until_waiting))
+            events = json_stream(turn, after=after, until_waiting=until_waiting)
+            return event_stream(while_working(bearer_in(request), events))
         connection.close()  # waiting may take minutes; others need the connection
         async_to_sync(wait_for_end)(turn, until_waiting=until_waiting)
+        require_working(request)
         over = selectors.turn_of(request.user, turn.conversation_id, turn.pk)
         return Response(shapes.TurnSerializer(over).data)
 

@@ -9,9 +9,9 @@ from chat.demo.arguments import arguments_for
 from chat.demo.choice import chosen
 from chat.demo.drafting import proposal, tools_told
 from chat.demo.telling import told
-from chat.tool_schemas import SEARCH_TOOLS
 from config.lib.types import JsonObject
 from registry.code_tool import RUN_CODE
+from registry.finding import SEARCH_TOOLS
 from registry.questions import ASK_USER
 from registry.search.tokens import query_terms
 from sequences.proposals import PROPOSE

@@ -13,6 +13,7 @@ from chat.llm.events import (
     Usage,
 )
 from chat.llm.knowledge import Facts, count_tokens, facts_of
+from chat.llm.observed import observed
 
 __all__ = [
     "Compacted",
@@ -28,6 +29,7 @@ __all__ = [
     "count_tokens",
     "embed",
     "facts_of",
+    "observed",
     "stream",
     "warm_up",
 ]
