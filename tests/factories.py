@@ -10,9 +10,10 @@ from django.utils import timezone
 from agents.models import Agent, AgentTool
 from chat.models import Conversation, Turn
 from config.lib.sealing import seal
-from registry.models import Package, Tool
+from registry.models import EventSubscription, Package, Tool
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.tool import ToolKind, Visibility
+from registry.notify import signing
 from registry.services import tool_publish
 from sequences.models import Schedule, Webhook
 from sequences.triggers.signatures import new_secret
@@ -132,6 +133,18 @@ def make_webhook(owner: User, tool: Tool | None = None, **fields: Any) -> Webhoo
     signing = fields.setdefault("signing", "standard")
     fields.setdefault("secret", seal(new_secret(signing)))
     return Webhook.objects.create(tool=tool or make_sequence(owner), owner=owner, **fields)
+
+
+def make_event_subscription(owner: User, **fields: Any) -> EventSubscription:
+    """Return a subscription with one delivery; it leads to an address that nobody may ask."""
+    subscription = EventSubscription.objects.create(
+        owner=owner,
+        secret=seal(signing.new_secret()),
+        **{"url": "https://127.0.0.1:9/events", "types": ["run.failed"], **fields},
+    )
+    payload = {"type": "run.failed", "timestamp": "2026-01-01T00:00:00+00:00", "data": {}}
+    subscription.deliveries.create(event_id="evt_1", type="run.failed", payload=payload)
+    return subscription
 
 
 def make_sequence(owner: User, **fields: Any) -> Tool:

@@ -8,20 +8,23 @@ with that folder. All tests that use `live` must run in one xdist worker: mark t
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from django.conf import settings
-from django.contrib.contenttypes.models import ContentType
-from django.db import connection, transaction
+from django.core.management import call_command
+from django.db import connection
 
 START_SECONDS = 90
 
@@ -38,12 +41,19 @@ def eventually(look: Callable[[], Any], *, seconds: float = 30, what: str = "") 
         time.sleep(0.05)
 
 
+_ports = cycle(random.sample(range(10_000, 30_000), 20_000))
+
+
 def free_port() -> int:
-    """Return a port that nobody listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+    """Return a port that nobody listens on now, nor will before a process that is told of it does.
+
+    It is below those that the system hands out, and is not given again soon.
+    """
+    for port in _ports:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            return port
+    raise AssertionError("no port is free")
 
 
 @dataclass
@@ -62,6 +72,13 @@ class Process:
                 self.command, env=self.env, stdout=output, stderr=subprocess.STDOUT
             )
 
+    def lives(self) -> bool:
+        """Return True, or fail with the last words of a process that ended by itself."""
+        if self.popen.poll() is not None:
+            words = self.log.read_text(errors="replace")[-4000:]
+            pytest.fail(f"{self.name} ended at once:\n{words}")
+        return True
+
     def stop(self) -> None:
         self.popen.terminate()
         try:
@@ -73,11 +90,10 @@ class Process:
 
 @dataclass
 class Live:
-    """Where the running product is, its processes by name, its content types' ids."""
+    """Where the running product is, its processes by name."""
 
     url: str
     processes: dict[str, Process]
-    types: dict[tuple[str, str], int]
 
     def log(self, name: str) -> str:
         """Return what a process has said so far."""
@@ -100,9 +116,6 @@ def environment() -> dict[str, str]:
     }
 
 
-_PLACES = (("auth_permission", "content_type_id"), ("django_content_type", "id"))
-
-
 @pytest.fixture(scope="package")
 def live_processes(
     django_db_setup: None,
@@ -114,7 +127,7 @@ def live_processes(
     folder = tmp_path_factory.mktemp("live")
     with django_db_blocker.unblock():
         env = environment()
-        types = {(row.app_label, row.model): row.pk for row in ContentType.objects.all()}
+        call_command("flush", interactive=False, verbosity=0)  # fixes the ids of content types
         connection.close()
     port = free_port()
     python = [sys.executable, "-m"]
@@ -129,7 +142,7 @@ def live_processes(
         name: Process(name, command, env, folder / f"{name}.log")
         for name, command in commands.items()
     }
-    live = Live(f"http://127.0.0.1:{port}", processes, types)
+    live = Live(f"http://127.0.0.1:{port}", processes)
     for process in processes.values():
         process.start()
     try:
@@ -140,16 +153,18 @@ def live_processes(
             process.stop()
 
 
+def answers(url: str) -> bool:
+    """Return whether a web process is there and well."""
+    try:
+        return httpx.get(f"{url}/healthz", timeout=30).status_code == 200
+    except httpx.HTTPError:
+        return False
+
+
 def _wait_until_ready(live: Live) -> None:
     def ready() -> bool:
-        for name, process in live.processes.items():
-            if process.popen.poll() is not None:
-                pytest.fail(f"{name} ended at once:\n{live.log(name)[-4000:]}")
-        try:
-            answered = httpx.get(f"{live.url}/healthz", timeout=5).status_code == 200
-        except httpx.HTTPError:
-            return False
-        return answered and "ready." in live.log("worker")
+        alive = [process.lives() for process in live.processes.values()]
+        return all(alive) and answers(live.url) and "ready." in live.log("worker")
 
     eventually(ready, seconds=START_SECONDS, what="the product's start")
 
@@ -157,22 +172,4 @@ def _wait_until_ready(live: Live) -> None:
 @pytest.fixture
 def live(live_processes: Live, transactional_db: None) -> Live:
     """Give the running product on an empty database."""
-    _keep_types(live_processes.types)
     return live_processes
-
-
-def _keep_types(types: dict[tuple[str, str], int]) -> None:
-    """Give content types the ids that the running processes know them by.
-
-    Between two tests the database is emptied and Django writes them anew, under other ids.
-    """
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
-        for row in ContentType.objects.all():
-            kept = -types[(row.app_label, row.model)]  # below zero first, where nobody stands
-            for table, column in _PLACES:
-                where = f"UPDATE {table} SET {column} = %s WHERE {column} = %s"  # noqa: S608
-                cursor.execute(where, [kept, row.pk])
-        for table, column in _PLACES:
-            cursor.execute(f"UPDATE {table} SET {column} = -{column}")  # noqa: S608
-    ContentType.objects.clear_cache()

@@ -29,7 +29,10 @@ from config.settings import *  # noqa: E402, F403
 PASSWORD_HASHERS = [  # people are made all the time; the second is what the running product knows
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
+    "agents.oauth.hashing.SecretHasher",
 ]
+
+INSTALLED_APPS += ["tests.emptying"]  # noqa: F405
 
 # Tests that commit empty the tables afterwards, which the product lets nobody do.
 DATABASES["default"]["OPTIONS"]["options"] = "-c outfitter.empty=on"  # noqa: F405

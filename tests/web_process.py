@@ -7,9 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
-from tests.live import Process, environment, eventually, free_port
+from tests.live import Process, answers, environment, eventually, free_port
 
 PRODUCT = "config.asgi:application"
 
@@ -34,14 +32,8 @@ def web_process(
     process = Process("web", command, settings, folder / f"web-{port}.log")
     process.start()
     try:
-        eventually(lambda: _answers(port), seconds=90, what="the start of the web process")
+        url = f"http://127.0.0.1:{port}"
+        eventually(lambda: process.lives() and answers(url), seconds=90, what="the web process")
         yield process, port
     finally:
         process.stop()
-
-
-def _answers(port: int) -> bool:
-    try:
-        return httpx.get(f"http://127.0.0.1:{port}/healthz", timeout=30).status_code == 200
-    except httpx.HTTPError:
-        return False

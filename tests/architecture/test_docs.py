@@ -11,8 +11,8 @@ from django.core.management import get_commands, load_command_class
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from agents.tokens import SCOPES
-from config.diagnosis.parts import KEYS_OF_PROVIDERS
 from config.lib.errors import DomainError
+from config.readiness import KEYS_OF_PROVIDERS
 from registry.builtins import BUILTINS
 from registry.errors import Fault, ToolError
 from registry.sandbox.service import python_index
@@ -36,7 +36,7 @@ READ_FROM_ENVIRONMENT = re.compile(
 
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
-WITHOUT_CLASS = {"run", "turn", "REST"}
+WITHOUT_CLASS = {"run", "turn", "REST", "event"}
 """What stands in place of the phase of an error that is written where it happens."""
 
 
@@ -154,6 +154,12 @@ def test_each_link_of_a_page_leads_somewhere(page: Path) -> None:
     targets = [((page.parent / path) if path else page, anchor) for path, anchor in links]
     assert [str(path) for path, _ in targets if not path.exists()] == []
     assert [anchor for path, anchor in targets if anchor and anchor not in anchors(path)] == []
+
+
+def test_every_how_to_is_in_their_list() -> None:
+    folder = ROOT / "docs" / "how-to"
+    listed = set(re.findall(r"\]\(([\w-]+\.md)\)", (folder / "README.md").read_text()))
+    assert listed == {page.name for page in folder.glob("*.md")} - {"README.md"}
 
 
 def test_decisions_are_numbered_without_a_gap() -> None:

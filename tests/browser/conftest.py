@@ -6,18 +6,24 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
 
+from tests.fakes.model_server import ModelServer, served
 from tests.live import Live, live, live_processes
+from tests.web_process import web_process
 
 __all__ = ["live", "live_processes"]
 
 SCREENSHOTS = Path(os.environ.get("OUTFITTER_SCREENSHOTS", "test-output/screenshots"))
 FAILED = pytest.StashKey[bool]()
 SIZES = {"wide": (1440, 900), "narrow": (375, 812)}
+PATIENCE = 15_000
+"""Milliseconds for what a worker does, or a page on a busy machine; green tests wait for less."""
+
 FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -27,6 +33,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+
+
+expect.set_options(timeout=PATIENCE)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -62,13 +71,29 @@ def chromium() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def scripted_model() -> Iterator[ModelServer]:
+    with served() as model:
+        yield model
+
+
+@pytest.fixture(scope="package")
+def scripted_web(
+    live_processes: Live, scripted_model: ModelServer, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Live]:
+    """Run one more web process, whose models answer by a script."""
+    env = {"OPENAI_API_BASE": scripted_model.url, "OPENAI_API_KEY": "sk-scripted"}
+    with web_process(tmp_path_factory.mktemp("scripted"), env=env) as (_, port):
+        yield replace(live_processes, url=f"http://127.0.0.1:{port}")
+
+
 @pytest.fixture
 def page(live: Live, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     """Open a page; a script error or a refused resource fails the test."""
     context = chromium.new_context(
         base_url=live.url, viewport={"width": 1440, "height": 900}, reduced_motion="reduce"
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE)
     page = context.new_page()
     problems: list[str] = []
 

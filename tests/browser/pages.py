@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from chat.models import InputRequest
+from registry.models import EventSubscription
 
 if TYPE_CHECKING:
     from tests.browser.showroom import Showroom
@@ -60,6 +62,8 @@ def every_page(room: Showroom) -> dict[str, str]:
         "audit": "/audit/",
         "audit-none": "/audit/?q=zzzz&subject=zzzz",
         "usage": "/usage/",
+        "discovery": "/discovery/",
+        "discovery-next": "/discovery/?cursor=YQ",
         "usage-mine": "/usage/?of=mine",
         "search-workbench": "/search/",
         "search-workbench-tried": "/search/?message=get+the+weather&w-name=2&w-floor=0.05",
@@ -92,6 +96,12 @@ def every_page(room: Showroom) -> dict[str, str]:
         "experiment-draft": f"{agent}/experiments/{room.draft.pk}/",
         "credentials": "/agents/credentials/",
         "tokens": "/agents/tokens/",
+        "connected": "/agents/connected/",
+        "agent-programs": f"{agent}/programs/",
+        "agent-connect": f"{agent}/connect/?client=cursor",
+        "agent-connect-none": f"/agents/{room.new_agent.slug}/connect/",
+        "connect": "/connect/?client=python",
+        "consent": consent_address(room),
         "sequences": "/sequences/",
         "sequence-new": "/sequences/new",
         "sequence-edit": f"/sequences/{room.sequence.pk}/edit",
@@ -113,6 +123,13 @@ def every_page(room: Showroom) -> dict[str, str]:
         "run-step": f"/runs/{waiting.pk}/steps/{waiting.steps.get(number=1).pk}/",
         "run-compare": f"/runs/{room.runs['failed'].pk}/compare/{room.runs['again'].pk}",
         "run-like": f"/sequences/{waiting.tool_id}/run?like={waiting.pk}",
+        "events": "/event-subscriptions/",
+        "events-new": "/event-subscriptions/new/",
+        **{
+            f"events-{each.note}": f"/event-subscriptions/{each.pk}/"
+            for each in EventSubscription.objects.all()
+        },
+        "events-edit": f"/event-subscriptions/{EventSubscription.objects.latest('pk').pk}/edit/",
         "chat": "/chat/",
         "conversation": f"/chat/{room.conversation.pk}/",
         "conversation-talk": f"/chat/{room.talk.pk}/",
@@ -137,5 +154,20 @@ def every_page(room: Showroom) -> dict[str, str]:
         "admin-schedules": "/admin/sequences/schedule/",
         "admin-schedule": f"/admin/sequences/schedule/{room.sequence.schedules.first().pk}/change/",
         "admin-webhooks": "/admin/sequences/webhook/",
+        "admin-events": "/admin/registry/eventsubscription/",
         "admin-retention": "/admin/registry/retentionpolicy/",
     }
+
+
+def consent_address(room: Showroom) -> str:
+    """Return the address that a program sends its person to."""
+    asked = {
+        "response_type": "code",
+        "client_id": room.program.client_id,
+        "redirect_uri": room.program.redirect_uris,
+        "scope": "tools:read tools:run",
+        "state": "s",
+        "code_challenge": "c" * 43,
+        "code_challenge_method": "S256",
+    }
+    return f"/o/authorize?{urlencode(asked)}"

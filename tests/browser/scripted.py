@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable
 
-import httpx
 import pytest
 from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
@@ -15,51 +11,25 @@ from playwright.sync_api import Page, expect
 from agents.models import Agent
 from chat.models import Conversation
 from tests.factories import make_agent, make_builtin, make_conversation, make_person
-from tests.fakes.model_server import MODEL, ModelServer, served
-from tests.live import Live, Process, environment, eventually, free_port
+from tests.fakes.model_server import MODEL, ModelServer
+from tests.live import Live
 
-__all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
+__all__ = ["agent", "live", "model", "open_chat", "person"]
 
 SignIn = Callable[[str], None]
 
 
-@pytest.fixture(scope="module")
-def model() -> Iterator[ModelServer]:
-    with served() as server:
-        yield server
-
-
-@pytest.fixture(scope="module")
-def scripted_web(
-    live_processes: Live, model: ModelServer, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Live]:
-    """Run one more web process, whose models answer by a script."""
-    port = free_port()
-    env = {**environment(), "OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
-    command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(port)]
-    log = Path(tmp_path_factory.mktemp("scripted")) / "web.log"
-    web = Process("web", command, env, log)
-    web.start()
-    url = f"http://127.0.0.1:{port}"
-
-    def ready() -> bool:
-        try:
-            return httpx.get(f"{url}/healthz", timeout=5).status_code == 200
-        except httpx.HTTPError:
-            return False
-
-    try:
-        eventually(ready, seconds=90, what="the web process's start")
-        yield replace(live_processes, url=url)
-    finally:
-        web.stop()
+@pytest.fixture
+def model(scripted_model: ModelServer) -> ModelServer:
+    """Give the scripted model, with an empty script."""
+    scripted_model.requests.clear()
+    scripted_model._script.clear()
+    return scripted_model
 
 
 @pytest.fixture
 def live(live: Live, scripted_web: Live, model: ModelServer) -> Live:
     """Give the product whose models answer by a script, on an empty database."""
-    model.requests.clear()
-    model._script.clear()
     return scripted_web
 
 

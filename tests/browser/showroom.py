@@ -10,9 +10,18 @@ from decimal import Decimal
 from django.contrib.auth.hashers import make_password
 from django.contrib.auth.models import User
 from django.utils import timezone
+from oauth2_provider.models import AccessToken
 
 from agents.experiments import ToolsetPlan, experiment_create, experiment_start
-from agents.models import Agent, Experiment, ModelUsage, SearchCase, SearchEvaluation
+from agents.models import (
+    Agent,
+    Experiment,
+    ModelUsage,
+    OAuthClient,
+    SearchCase,
+    SearchEvaluation,
+)
+from agents.oauth.clients import client_make
 from agents.search_cases import case_create
 from agents.search_evaluations import evaluation_request, evaluation_run
 from chat.bench import cases_import
@@ -34,6 +43,7 @@ from sequences.forms.drafts import APPROVAL, Row, StepDraft, new_draft
 from sequences.models import Run, SequenceDraft
 from tests import factories
 from tests.browser import runs_shown
+from tests.browser.events_shown import show_events
 from tests.browser.talking import talk
 from tests.browser.test_found_panel import FOUND
 from tests.factories import make_turn
@@ -84,6 +94,8 @@ class Showroom:
     failed_call: Invocation
     job: ImportJob
     sync_run: SyncRun
+    program: OAuthClient
+    """One that asks to be let in."""
     conversation: Conversation
     talk: Conversation
     """One with calls of every look and a turn that waits."""
@@ -111,6 +123,7 @@ def furnish() -> Showroom:
         admin, title="Weekly report for the people of the northern branch", wire_name="weekly"
     )
     _triggers(admin, sequence)
+    show_events(admin)
     agent = factories.make_agent(
         admin,
         staged,
@@ -161,9 +174,40 @@ def furnish() -> Showroom:
         failed_call=calls.filter(outcome="failed")[0],
         job=_job(admin),
         sync_run=_sync(),
+        program=_programs(admin, agent),
         conversation=conversation,
         talk=talk(admin, agent, FOUND),
     )
+
+
+def _programs(admin: User, agent: Agent) -> OAuthClient:
+    """Programs of an agent and of people's, of which one was let in and one waits."""
+    client_make(agent, name="Nightly report")
+    client, waiting = (
+        OAuthClient.objects.create(
+            name=name,
+            client_id=client_id,
+            state=state,
+            registration_source="cimd" if client_id.startswith("https") else "dcr",
+            client_type=OAuthClient.CLIENT_PUBLIC,
+            authorization_grant_type=OAuthClient.GRANT_AUTHORIZATION_CODE,
+            redirect_uris="http://127.0.0.1:49152/callback",
+        )
+        for name, client_id, state in (
+            (f"Desk helper {LONG}", "https://apps.example.org/desk-helper/client.json", "allowed"),
+            ("Another helper", "another", "waiting"),
+        )
+    )
+    AccessToken.objects.create(
+        user=admin,
+        application=client,
+        token_checksum="c" * 64,
+        scope="tools:read tools:run mail:send",
+        resource=["https://tools.example.org/mcp/agents/travel-desk"],
+        expires=timezone.now() + timedelta(hours=1),
+    )
+    assert waiting.state == "waiting"
+    return client
 
 
 def _triggers(admin: User, sequence: Tool) -> None:

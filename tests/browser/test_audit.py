@@ -47,7 +47,7 @@ def test_an_auditor_finds_who_changed_what_and_what_was_called(
         page.get_by_role("button", name="Call the tool").click()
         expect(main.locator("#calls tbody tr")).to_have_count(count)
     page.goto("/admin/registry/package/")
-    page.get_by_role("link", name="kit").click()
+    page.get_by_role("link", name="kit@").click()
     page.get_by_role("link", name="History").click()
     page.get_by_role("link", name="See in the audit").click()
     expect(page.get_by_role("heading", name="Audit")).to_be_visible()

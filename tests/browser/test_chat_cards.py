@@ -10,13 +10,13 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from agents.models import Agent
-from tests.browser.scripted import agent, live, model, open_chat, over, person, say, scripted_web
+from tests.browser.scripted import agent, live, model, open_chat, over, person, say
 from tests.browser.talking import turn_with_every_call
 from tests.factories import make_conversation
 from tests.fakes.model_server import Call, ModelServer, Reply
 from tests.live import eventually
 
-__all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
+__all__ = ["agent", "live", "model", "open_chat", "person"]
 
 Shoot = Callable[[Page, str], None]
 

@@ -15,12 +15,12 @@ from chat.events import event_append
 from chat.models import Conversation, ConversationSecret, InputRequest, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
-from tests.browser.scripted import agent, live, model, open_chat, over, person, say, scripted_web
+from tests.browser.scripted import agent, live, model, open_chat, over, person, say
 from tests.factories import make_agent, make_conversation, make_package, make_person, make_tool
 from tests.factories import make_turn as next_turn
 from tests.fakes.model_server import MODEL, Call, ModelServer
 
-__all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
+__all__ = ["agent", "live", "model", "open_chat", "person"]
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]

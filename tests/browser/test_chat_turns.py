@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.scripted import agent, live, model, open_chat, over, person, say, scripted_web
+from tests.browser.scripted import agent, live, model, open_chat, over, person, say
 from tests.fakes.model_server import Call, ModelServer, Reply
 
-__all__ = ["agent", "live", "model", "open_chat", "person", "scripted_web"]
+__all__ = ["agent", "live", "model", "open_chat", "person"]
 
 SUM = Call("calculator", {"expression": "17 * 23"})
 

@@ -9,6 +9,7 @@ from django.contrib.auth.models import User
 from playwright.sync_api import Page, expect
 
 from registry.models import Tool
+from sequences import news
 from sequences.models import Run
 from tests import factories
 from tests.browser import runs_shown
@@ -68,7 +69,8 @@ def test_what_is_open_typed_and_in_focus_stays_when_the_run_changes(
     step.message = "Drawn anew."
     step.attempts = 2
     step.save()
-    expect(page.get_by_text("Drawn anew.")).to_be_visible(timeout=20_000)
+    news.tell(run.pk)
+    expect(page.get_by_text("Drawn anew.")).to_be_visible()
     expect(recipients).to_have_value("half a na")
     expect(recipients).to_be_focused()
     recipients.press_sequentially("me")
@@ -96,7 +98,7 @@ def test_the_pages_of_runs_look_right(
     first, again = runs_shown.failed_runs(sequence, admin, calculator)
     sign_in("admin")
     page.goto("/runs/")
-    expect(page.get_by_text("1 needs attention")).to_be_visible()
+    expect(page.get_by_role("link", name="1 needs attention")).to_be_visible()
     expect(page.locator("#nav .count.is-waiting")).to_have_text("2 wait for you")
     shoot(page, "runs")
     for name, address in {

@@ -38,7 +38,7 @@ def made(conversation: Conversation, said: str) -> Turn:
 
 def shown_in(conversation: Conversation) -> list[str]:
     conversation.refresh_from_db()
-    return [turn.messages.all()[0].content for turn in turns_of(conversation)]
+    return [turn.messages.get(position=0).content for turn in turns_of(conversation)]
 
 
 def told_last(model) -> list[str]:
@@ -58,7 +58,10 @@ def test_regenerating_answers_the_same_message_again_beside_the_first_answer(
     conversation.refresh_from_db()
     assert conversation.head_id == second.pk
     assert [turn.pk for turn in turns_of(conversation)] == [second.pk]
-    assert list(first.messages.values_list("content", flat=True)) == ["Count", "One."]
+    assert list(first.messages.order_by("position").values_list("content", flat=True)) == [
+        "Count",
+        "One.",
+    ]
 
 
 def test_an_edited_message_goes_on_from_its_place_and_the_branch_before_stays(

@@ -76,7 +76,9 @@ def test_a_loop_over_tools_is_one_call_for_the_model(conversation, model, say, c
     ]
     assert [child.error_code for child in children] == ["", "", "", "", "approval_denied"]
     assert {child.turn_id for child in children} == {turn.pk}
-    progress = turn.events.filter(name="tool.progress").values_list("data", flat=True)
+    progress = (
+        turn.events.filter(name="tool.progress").order_by("number").values_list("data", flat=True)
+    )
     assert {note["status"] for note in progress} == {"running", "succeeded", "failed"}
 
     page = client_for(alice).get(f"/chat/{conversation.pk}/").content.decode()

@@ -5,7 +5,7 @@ import pytest
 from agents.models.agent import DiscoveryMode
 from chat.models.message import Role
 from chat.repeats import Searches
-from chat.searching import Wanted
+from registry.finding import Wanted
 from tests import factories
 from tests.chat.test_discovery import results_of, toolbox_of
 from tests.fakes.model_server import MODEL, Call

@@ -4,14 +4,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connections
+from django.db import IntegrityError, connection, connections
+from django.db.models.signals import pre_delete
 from django.urls import reverse
 
 from agents.approval_rules import rule_set
 from agents.link_settings import link_saved
+from agents.services import agent_delete
 from chat import queueing, services
 from chat.errors import QueueFull, RequestAnswered
-from chat.models import Conversation, InputRequest, Turn
+from chat.models import Conversation, InputRequest, Message, Turn
 from chat.models.message import Role
 from chat.models.turn import TurnStatus
 from chat.requests import Reply as Given
@@ -112,6 +114,46 @@ def test_a_conversation_that_is_deleted_while_its_turn_runs_is_gone_for_good(con
     hold.set()
     assert not Turn.objects.filter(pk=turn.pk).exists()
     assert not Conversation.objects.filter(pk=conversation.pk).exists()
+
+
+@pytest.mark.parametrize("what", ["its conversation", "its agent"])
+def test_what_a_turn_saves_while_it_is_being_deleted_keeps_nothing(waits, what):
+    turn, _ = waits
+    with ThreadPoolExecutor(1) as pool:
+        saved = []
+
+        def save():
+            try:
+                Message.objects.create(turn=turn, position=9, role=Role.TOOL, content="Late.")
+            finally:
+                connections.close_all()
+
+        def save_now(**_):
+            """Between the look for what there is to delete and its deletion."""
+            saved.append(pool.submit(save))
+            eventually(lambda: saved[0].done() or waits_for_lock(), what="the message that waits")
+
+        pre_delete.connect(save_now, sender=Turn)
+        try:
+            if what == "its agent":
+                agent_delete(turn.conversation.agent)
+            else:
+                services.conversation_delete(turn.conversation)
+        finally:
+            pre_delete.disconnect(save_now, sender=Turn)
+        with pytest.raises(IntegrityError):
+            saved[0].result()
+    assert not Turn.objects.filter(pk=turn.pk).exists()
+
+
+def waits_for_lock() -> bool:
+    """Return whether another connection waits for what this one holds."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_stat_activity"
+            " WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+        )
+        return cursor.fetchone()[0]
 
 
 def test_an_agent_that_is_deleted_takes_its_waiting_turn_with_it(alice, waits, client_for):

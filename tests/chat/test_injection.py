@@ -161,7 +161,7 @@ def test_a_tool_that_is_at_hand_is_named_rather_than_said_not_to_exist(
 
 
 def test_a_search_is_understood_by_what_the_user_said(alice, model, say, catalogue, monkeypatch):
-    from chat import searching
+    from registry import finding
 
     asked = []
 
@@ -169,8 +169,8 @@ def test_a_search_is_understood_by_what_the_user_said(alice, model, say, catalog
         asked.append((need, options["recent"]))
         return search(need, **options)
 
-    search = searching.search
-    monkeypatch.setattr(searching, "search", noted)
+    search = finding.search
+    monkeypatch.setattr(finding, "search", noted)
     searched(say, model, alice, {"need": "a tool for it"}, message="Is it late in Tokyo?")
     assert asked[1] == ("a tool for it", ("Is it late in Tokyo?",))
 

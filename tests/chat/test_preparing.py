@@ -7,6 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from agents.models.agent import DiscoveryMode
 from chat import turns
 from chat.models import Conversation, DiscoveredTool
+from chat.models.turn import TurnStatus
 from chat.preparing import Ready
 from chat.services import message_send
 from tests import factories
@@ -50,7 +51,7 @@ def taken(conversation, sent, content) -> tuple[Ready, list[str]]:
 def test_a_message_takes_few_queries_until_its_model_is_asked(talking, sent):
     taken(talking, sent, "What time is it in Tokyo?")  # loads the index and the specs
     turn = talking.turns.get()
-    turns.turn_finish(turn.pk, "completed")
+    turns.turn_finish(turn.pk, TurnStatus.COMPLETED)
     ready, queries = taken(talking, sent, "And in Oslo, what time is it there?")
     assert "current_time" in [each["function"]["name"] for each in ready.toolbox.schemas()]
     assert len(queries) <= MOST_QUERIES, "\n".join(each[:120] for each in queries)
@@ -59,9 +60,9 @@ def test_a_message_takes_few_queries_until_its_model_is_asked(talking, sent):
 def test_the_number_of_queries_does_not_grow_with_what_was_found(talking, sent, alice):
     taken(talking, sent, "What time is it in Tokyo?")
     turn = talking.turns.get()
-    turns.turn_finish(turn.pk, "completed")
+    turns.turn_finish(turn.pk, TurnStatus.COMPLETED)
     _, few = taken(talking, sent, "Hello")
-    turns.turn_finish(talking.turns.latest("number").pk, "completed")
+    turns.turn_finish(talking.turns.latest("number").pk, TurnStatus.COMPLETED)
     tools = [factories.make_tool(owner=alice, wire_name=f"other_{n}") for n in range(12)]
     DiscoveredTool.objects.bulk_create(
         DiscoveredTool(
@@ -70,7 +71,7 @@ def test_the_number_of_queries_does_not_grow_with_what_was_found(talking, sent, 
         for n, tool in enumerate(tools)
     )
     taken(talking, sent, "Hello")  # reads the new versions
-    turns.turn_finish(talking.turns.latest("number").pk, "completed")
+    turns.turn_finish(talking.turns.latest("number").pk, TurnStatus.COMPLETED)
     ready, many = taken(talking, sent, "Hello")
     assert len(ready.toolbox.toolset) > 12
     assert len(many) <= len(few) + 1, "that is the one which reads the tools"

@@ -37,7 +37,7 @@ def turn(conversation, model, say) -> Turn:
 
 
 def events_of(turn: Turn, name: str) -> list[dict]:
-    return list(turn.events.filter(name=name).values_list("data", flat=True))
+    return list(turn.events.filter(name=name).order_by("number").values_list("data", flat=True))
 
 
 def page_of(turn: Turn) -> str:

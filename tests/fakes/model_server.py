@@ -143,6 +143,8 @@ class ModelServer:
             return _refusal(500, {"message": "The script is at its end."})
         if reply.status != 200:
             return _refusal(reply.status, reply.error, reply.headers)
+        if not body.get("stream"):
+            return JSONResponse(_whole(reply))
         return StreamingResponse(_lines(reply), media_type="text/event-stream")
 
     def _next(self, body: dict[str, Any]) -> Reply | None:
@@ -170,6 +172,22 @@ class ModelServer:
 
 def _refusal(status: int, error: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
     return JSONResponse({"error": {"type": "error", "param": None, **error}}, status, headers)
+
+
+def _whole(reply: Reply) -> dict[str, Any]:
+    """Return an answer at once, for who asks for no stream."""
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.text}}
+        for call in reply.calls
+    ]
+    message = {"role": "assistant", "content": reply.text or None}
+    choice = {
+        "index": 0,
+        "message": {**message, **({"tool_calls": calls} if calls else {})},
+        "finish_reason": reply.ended or ("tool_calls" if calls else "stop"),
+    }
+    head = {"id": "scripted", "object": "chat.completion", "created": 1, "model": "scripted"}
+    return {**head, "choices": [choice], "usage": reply.usage}
 
 
 async def _lines(reply: Reply) -> AsyncIterator[str | bytes]:
@@ -243,6 +261,7 @@ def served() -> Iterator[ModelServer]:
     config = uvicorn.Config(app, "127.0.0.1", 0, log_level="critical", lifespan="off")
     server = uvicorn.Server(config)
     listening = config.bind_socket()
+    listening.listen()  # from here on: who asks before the server runs waits for it
     model.url = f"http://127.0.0.1:{listening.getsockname()[1]}/v1"
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()

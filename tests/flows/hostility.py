@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from agents.approval_rules import rule_set
 from agents.experiments import ToolsetPlan, experiment_create, present_toolset
+from agents.oauth.clients import client_make
 from agents.search_cases import case_create
 from agents.services import credential_set
 from agents.tokens import token_create
@@ -30,6 +31,7 @@ from sequences.drafts import draft_begin
 from sequences.forms.drafts import new_draft
 from sequences.models import Run
 from sequences.models.run import RunStatus
+from sequences.sample_inputs import sample_save
 from tests import factories
 from tests.factories import make_turn
 
@@ -93,6 +95,11 @@ FIELDS = (
     *("final-0-value", "o", "p", "_popup", "_to_field", "csrfmiddlewaretoken", "format"),
     *("decision", "like", "note", "output", "run", "seen", "since", "started", "until", "approved"),
     *("values",),
+    *("grant_type", "client_id", "client_secret", "redirect_uri", "response_type", "resource"),
+    *("code", "code_challenge", "code_challenge_method", "code_verifier", "refresh_token"),
+    *("token", "token_type_hint", "granted", "allow", "deny", "prompt", "nonce", "scope"),
+    *("client", "days", "mcp_tools", "tool_scopes"),
+    *("arm", "forward_token", "host", "parameters", "port", "returns", "wait"),
     *("from", "to", "period", "part", "of", "sort", "mode", "query", "prompt", "lines"),
 )
 """Every field that a form or an address of the product reads, and a few of Django's admin."""
@@ -231,9 +238,13 @@ def belongings_of(owner: User) -> dict[str, Any]:
         answer={"decision": "stopped"},
         answered_at=now,
     )
+    subscription = factories.make_event_subscription(owner)
+    draft = draft_begin(owner, new_draft())
     return {
         "owner": owner,
         "schedule_id": factories.make_schedule(owner, sequence).pk,
+        "subscription_id": subscription.pk,
+        "delivery_id": subscription.deliveries.get().pk,
         "webhook_id": factories.make_webhook(owner, sequence).pk,
         "request_id": request.pk,
         "tool_id": sequence.pk,
@@ -254,7 +265,9 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "package_id": package.pk,
         "job_id": job.pk,
         "run_id": run.pk,
-        "draft_id": draft_begin(owner, new_draft()).pk,
+        "draft_id": draft.pk,
+        "step_key": draft.document["steps"][0]["key"],
+        "sample_id": sample_save(draft, "Short", {"text": "a"}).pk,
         "other_id": run.pk,
         "step_id": doubtful.pk,
         "ask_id": asked.pk,
@@ -268,5 +281,7 @@ def belongings_of(owner: User) -> dict[str, Any]:
         "rule_id": rule_set(agent, "@writes", "ask").pk,
         "version": 0,
         "token_id": token.pk,
+        "client_id": client_make(agent, name="Nightly")[0].pk,
+        "resource_path": f"mcp/agents/{agent.slug}",
         "builtin": calculator.pk,
     }

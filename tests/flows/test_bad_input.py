@@ -14,13 +14,18 @@ from tests.flows.hostility import (
     PARAMETER,
     Address,
     addresses,
-    belongings_of,
     checked,
     hostile_client,
 )
 
 # metrics are for this machine, where the test's client stands
-PUBLIC = {"/", "/healthz", "/login/", "/admin/login/", "/api/schema/", "/api/docs/", "/metrics"}
+PUBLIC = {
+    *("/", "/healthz", "/login/", "/admin/login/", "/api/schema/", "/api/docs/", "/metrics"),
+    *("/discovery/", "/api/v1/discovery/", "/api/v1/discovery/stats/"),
+    "/.well-known/oauth-authorization-server",
+    "/.well-known/oauth-protected-resource",
+    "/.well-known/oauth-protected-resource/<path:resource_path>",
+}
 # readiness has tests of its own: it asks the worker, and a test has none
 PLACES = [place for place in addresses() if not place.route.startswith(("/admin/", "/readyz"))]
 ADMIN = addresses("/admin/")
@@ -42,8 +47,8 @@ each_place = pytest.mark.parametrize("place", PLACES, ids=lambda place: place.ro
 
 
 @pytest.fixture
-def hers(alice: User) -> dict[str, Any]:
-    return belongings_of(alice)
+def alice(owner: User) -> User:
+    return owner
 
 
 def filled_with(garbage: str) -> dict[str, list[str]]:

@@ -15,17 +15,16 @@ from chat.models import Conversation, Turn
 from registry.models import ImportJob, Tool
 from sequences.models import Run
 from sequences.services import sequence_delete
-from tests import factories
 from tests.factories import make_turn
-from tests.flows.hostility import belongings_of, checked, hostile_client, refusal_of
+from tests.flows.hostility import checked, hostile_client, refusal_of
 
 JSON = "application/json"
 INPUTS = {"type": "object", "properties": {"text": {"type": "string"}}}
 
 
 @pytest.fixture
-def hers(alice: User) -> dict[str, Any]:
-    return belongings_of(alice)
+def alice(owner: User) -> User:
+    return owner
 
 
 @pytest.fixture
@@ -249,9 +248,8 @@ def test_a_run_cannot_be_retried_from_nowhere(client: Client, hers: dict[str, An
 
 @pytest.mark.parametrize("field", ["name", "description", "schema", "steps-0-tool", "team"])
 def test_what_no_database_and_no_stack_holds_does_not_break_the_builder(
-    client: Client, field: str
+    client: Client, hers: dict[str, Any], field: str
 ) -> None:
-    factories.make_builtin("calculator")
     form = {"name": "A", "description": "B", "schema": "{}", "steps-0-tool": "calculator"}
     deep = '{"not": ' * 300 + "1" + "}" * 300
     for value in ("a\x00b", "9" * 5_000, "[" * 100_000, "1e999", deep):

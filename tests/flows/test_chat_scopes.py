@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 
 from agents.tokens import token_create
-from tests.flows.hostility import addresses, belongings_of, hostile_client, refusal_of
+from tests.flows.hostility import addresses, hostile_client, refusal_of
 
 PLACES = [
     place
@@ -17,8 +17,8 @@ METHODS = ("get", "post", "put", "patch", "delete")
 
 
 @pytest.fixture
-def hers(alice: User) -> dict[str, Any]:
-    return belongings_of(alice)
+def alice(owner: User) -> User:
+    return owner
 
 
 def test_the_walk_knows_the_addresses() -> None:

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from chat.searching import Wanted, searched
 from registry.errors import PatternInvalid, PatternTooSlow
+from registry.finding import Wanted, searched
 from registry.search import patterns
 from registry.search.service import search
 from tests.factories import make_builtin, make_tool

@@ -3,6 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.core.management import call_command
 from django.db import connection
 
 from registry.builtins import BUILTINS
@@ -33,6 +34,15 @@ def test_a_second_sync_writes_nothing(django_assert_max_num_queries):
     with django_assert_max_num_queries(8):
         assert builtins_sync() == []
     assert ToolVersion.objects.count() == len(BUILTINS) + 1
+
+
+@pytest.mark.django_db
+def test_a_deployment_brings_them_by_a_command(capsys):
+    call_command("sync_builtins")
+    assert capsys.readouterr().out == f"Built-in tools: {len(BUILTINS) + 1} changed.\n"
+    call_command("sync_builtins")
+    assert capsys.readouterr().out == "Built-in tools: 0 changed.\n"
+    assert Tool.objects.filter(wire_name="calculator").exists()
 
 
 @pytest.mark.django_db

@@ -119,8 +119,8 @@ def test_a_tools_standing_says_the_same_as_the_lists(alice, bob, charlie, govern
 
     from registry.models.package import ReviewStatus
     from registry.models.tool import Visibility
-    from registry.selectors import tools_triable_by, tools_usable_by
-    from registry.standing import standing_of
+    from registry.selectors import tools_triable_by, tools_usable_by, tools_visible_to
+    from registry.standing import Named, named, named_by_id, standing_of
     from tests.factories import make_package, make_sequence, make_tool
 
     owned = [
@@ -141,3 +141,8 @@ def test_a_tools_standing_says_the_same_as_the_lists(alice, bob, charlie, govern
         triable = set(tools_triable_by(user).values_list("pk", flat=True))
         assert {tool.pk for tool in tools if standing_of(tool.pk).usable_by(user)} == usable & made
         assert {t.pk for t in tools if standing_of(t.pk).triable_by(user)} == triable & made
+        seen = set(tools_visible_to(user).values_list("pk", flat=True))
+        assert {t.pk for t in tools if standing_of(t.pk).seen_by(user)} == seen & made
+    for tool in tools:
+        known = Named(tool, standing_of(tool.pk))
+        assert named_by_id(tool.pk) == named(tool.wire_name) == known

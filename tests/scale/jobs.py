@@ -12,6 +12,8 @@ from registry.importing import schedule
 from registry.importing.sync import feeds
 from registry.models import RetentionPolicy, ToolVector
 from registry.models.retention_policy import Records
+from registry.notify.clearing import deliveries_forget
+from registry.notify.delivering import _claim
 from registry.quality.scoring import quality_refresh
 from registry.search.dense.encoder import Floats
 from registry.search.dense.storing import BATCH as VECTORS
@@ -77,6 +79,8 @@ JOBS: dict[str, Callable[[], object]] = {
     "recover_runs": lambda: (requeue_lost(timezone.now()), resend_unsent(timezone.now())),
     "expire_requests": lambda: requests_expire(timezone.now()),
     "start_due_schedules": lambda: schedules_start(timezone.now()),
+    "tell_events: claim": _claim,
+    "forget_events": deliveries_forget,
     "forget_deliveries": lambda: deliveries_clear(timezone.now()),
     "clear_records: policies": lambda: list(RetentionPolicy.objects.all()),
     **{f"clear_records: {records}": _retain(records) for records in Records},

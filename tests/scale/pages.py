@@ -19,6 +19,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from agents.oauth.admin import UnseenAdmin
+
 
 def made(what: str, number: int | str) -> UUID:
     """Return the id of a row that `seed_scale` made."""
@@ -40,6 +42,9 @@ DRAFT, TIMETABLE, WEBHOOK = made("draft", 1), made("timetable", 1), made("webhoo
 RUN, SAME, INNER, TRIAL, ASKS, DOUBTS = (made("run", i) for i in (2, 18, 14, 6, 10, 30))
 """Runs of the owner's: with a long loop, of the same sequence, inside of another, of a draft, one
 that asks and one that needs attention."""
+
+TOLD = made("subscription", 1)
+"""An event subscription of the owner's, with a fortieth of all deliveries."""
 
 LOOP = made("step", "2-2")
 EXPERIMENT = made("experiment", 2)
@@ -140,6 +145,10 @@ PAGES = (
     *(f"/agents/{AGENT}/search/", f"/agents/{AGENT}/search/new/", f"/agents/{AGENT}/bench/"),
     *(f"/agents/{AGENT}/experiments/", f"/agents/{AGENT}/experiments/new/"),
     *(f"/agents/{AGENT}/experiments/{EXPERIMENT}/", "/agents/credentials/", "/agents/tokens/"),
+    *("/event-subscriptions/", "/event-subscriptions/new/", f"/event-subscriptions/{TOLD}/"),
+    *(f"/event-subscriptions/{TOLD}/?page=9", f"/event-subscriptions/{TOLD}/edit/"),
+    *(f"/api/v1/event-subscriptions/{page}" for page in ("", f"{TOLD}/", f"{TOLD}/deliveries/")),
+    *("/agents/connected/", f"/agents/{AGENT}/programs/"),
     *(
         *RUNS,
         *SEQUENCES,
@@ -169,6 +178,9 @@ PAGES = (
     *(f"/api/v1/agents/{AGENT}/search-cases/", f"/api/v1/agents/{AGENT}/search-evaluations/"),
     *("/api/v1/invocations/", "/api/v1/invocations/?outcome=failed"),
     *("/api/v1/proposals/", "/api/v1/proposals/?state=approved"),
+    *("/discovery/", "/discovery/?cursor=c2NhbGVfdG9vbF81", "/api/v1/discovery/?limit=50"),
+    f"/api/v1/discovery/?agent={AGENT}",
+    *("/connect/", f"/agents/{AGENT}/connect/", f"/api/v1/agents/{AGENT}/connect/"),
 )
 
 GOVERNED = (
@@ -193,10 +205,11 @@ GOVERNED = (
 
 
 def changelists() -> list[str]:
-    """Return the address of each list of the admin."""
+    """Return the address of each list of the admin that anybody may see."""
     return sorted(
         reverse(f"admin:{model._meta.app_label}_{model._meta.model_name}_changelist")
-        for model in admin.site._registry
+        for model, shown in admin.site._registry.items()
+        if not isinstance(shown, UnseenAdmin)
     )
 
 

@@ -5,7 +5,8 @@ import pytest
 from config.lib.types import JsonValue
 from registry.models import Tool
 from registry.schema_forms import FormField, form_fields
-from sequences.forms.saved import draft_from_tool
+from sequences.forms.definitions import definition_from_draft
+from sequences.forms.saved import draft_from_definition, draft_from_tool
 from sequences.forms.static_values import static_from_text, text_from_static
 
 FIELDS: dict[str, FormField | None] = {
@@ -69,3 +70,10 @@ def test_a_step_of_an_unknown_tool_shows_what_it_holds() -> None:
         ("static", '{"a": 1}'),
         ("template", "{{ initial }}"),
     ]
+
+
+def test_a_pin_to_a_version_of_many_digits_stays_that_version() -> None:
+    definition = {"steps": [{"stepNumber": 1, "toolToRunId": "echo", "toolVersion": 12_345_678}]}
+    draft = draft_from_definition(definition, {})
+    assert draft.steps[0].version == "12345678"
+    assert definition_from_draft(draft, {})["steps"][0]["toolVersion"] == 12_345_678

@@ -5,7 +5,6 @@ from datetime import timedelta
 from threading import Event, Thread
 
 import pytest
-from celery import Celery
 from django.contrib.auth.models import User
 from django.db import connection
 from django.utils import timezone
@@ -47,13 +46,6 @@ def worker() -> Iterator[None]:
     yield
     over.set()
     thread.join()
-
-
-@pytest.fixture
-def unreachable_queue() -> Iterator[None]:
-    Celery("unreachable", broker="redis://127.0.0.1:1/0", set_as_current=True)
-    yield
-    app.set_current()
 
 
 def context_for(user: User, **fields: object) -> CallContext:

@@ -150,6 +150,10 @@ def test_two_runs_are_compared_step_by_step(client: Client, alice: User) -> None
     assert "<del>&quot;one&quot;</del>" in text
     assert "<ins>&quot;two&quot;</ins>" in text
     assert chosen.url in client.get(f"/runs/{runs[1].pk}/").content.decode()
+    told = client.get(f"/api/v1{chosen.url}/").json()
+    assert told["same"] is False
+    assert told["input"] == [{"path": "$.n", "kind": "changed", "before": "one", "after": "two"}]
+    assert told["steps"][0]["statuses"] == ["succeeded", "succeeded"]
 
 
 def test_runs_that_cannot_be_compared_say_so(
@@ -159,9 +163,11 @@ def test_runs_that_cannot_be_compared_say_so(
     other = workshop.run_of(workshop.sequence_of(alice, echo), alice)
     theirs = workshop.run_of(workshop.sequence_of(bob, echo), bob)
     answer = client.get(f"/runs/{run.pk}/compare/{other.pk}")
-    assert (answer.status_code, "different sequences" in answer.content.decode()) == (409, True)
-    assert client.get(f"/runs/{run.pk}/compare/{run.pk}").status_code == 409
+    assert (answer.status_code, "different sequences" in answer.content.decode()) == (400, True)
+    assert client.get(f"/runs/{run.pk}/compare/{run.pk}").status_code == 400
     assert client.get(f"/runs/{run.pk}/compare/{theirs.pk}").status_code == 404
+    assert client.get(f"/api/v1/runs/{run.pk}/compare/{other.pk}/").status_code == 400
+    assert client.get(f"/api/v1/runs/{run.pk}/compare/{theirs.pk}/").status_code == 404
     one = client.get(f"/runs/compare?run={run.pk}&run=nonsense", follow=True)
     assert "Choose two runs" in one.content.decode()
 

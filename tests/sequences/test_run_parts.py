@@ -127,6 +127,14 @@ def test_a_loop_folds_its_iterations_and_pages_through_many(
     assert "Iteration 51 of step 1" in one
 
 
+def test_a_loop_that_begins_while_its_run_is_read_is_not_begun_yet(
+    client: Client, alice: User, echo: Tool
+) -> None:
+    run = looped(alice, echo, 53)
+    run.steps.filter(iteration=None).delete()  # as the rows are where only the later were seen
+    assert "Not begun" in shown(client, run)
+
+
 def test_the_page_of_a_loop_takes_as_many_queries_for_many_iterations_as_for_few(
     client: Client, alice: User, echo: Tool, django_assert_max_num_queries: Any
 ) -> None:

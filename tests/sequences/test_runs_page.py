@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +11,9 @@ from django.urls import reverse
 
 from registry.models import Tool
 from sequences import running
+from sequences.following import State
 from sequences.models import Run
+from sequences.views import run_page
 from tests import factories
 from tests.sequences import workshop
 
@@ -59,6 +62,24 @@ def test_a_run_under_way_is_followed_until_it_is_over(client: Client, alice: Use
     assert "Not begun" in fragment
     running.execute(run.pk)
     assert "sse-connect" not in client.get(page_of(run)).content.decode()
+
+
+def test_a_run_that_ends_while_its_page_is_read_is_shown_as_over(
+    client: Client, alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sequence = workshop.sequence_of(alice, workshop.step(workshop.make("echo")))
+    run = workshop.run_of(sequence, alice)
+    state_of = run_page.state_of
+
+    def then_over(run_id: UUID) -> State | None:
+        state = state_of(run_id)
+        running.execute(run_id)
+        return state
+
+    monkeypatch.setattr(run_page, "state_of", then_over)
+    page = client.get(page_of(run)).content.decode()
+    assert "Succeeded" in page
+    assert "sse-connect" not in page
 
 
 def test_a_run_that_waits_for_the_queue_says_so(client: Client, alice: User) -> None:

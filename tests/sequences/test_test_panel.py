@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,9 +10,11 @@ from django.test import Client
 
 from registry.models import Tool
 from sequences.drafts import draft_begin
+from sequences.following import State
 from sequences.forms.drafts import Draft, Row, StepDraft
 from sequences.models import DraftOutput, Run, SequenceDraft
 from sequences.running import execute
+from sequences.views import testing
 from tests.sequences import workshop
 
 SCHEMA = json.dumps(
@@ -72,6 +75,22 @@ def test_a_test_is_started_with_the_input_of_the_form(
     execute(run.pk)
     assert DraftOutput.objects.get(step_key="b").output == {"t": "hi"}
     assert browser.get(page_of(draft)).content.decode().count(">Tested<") == 2
+
+
+def test_a_test_that_ends_while_its_page_is_read_is_shown_as_over(
+    browser: Client, draft: SequenceDraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    send(browser, draft, "test", **{"field-text": "hi"})
+    state_of = testing.state_of
+
+    def then_over(run_id: UUID) -> State | None:
+        state = state_of(run_id)
+        execute(run_id)
+        return state
+
+    monkeypatch.setattr(testing, "state_of", then_over)
+    page = browser.get(page_of(draft)).content.decode()
+    assert "sse-connect" not in page
 
 
 def test_a_button_outside_of_the_form_takes_the_input_of_the_last_test(

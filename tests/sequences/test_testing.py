@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from django.contrib.auth.models import User
 
-from config.lib.errors import InvalidInput
+from config.lib.errors import InvalidInput, NotFound
 from config.lib.types import JsonObject
 from registry.errors import InvalidArguments
 from registry.models import Tool
@@ -144,7 +144,7 @@ def test_an_edited_output_is_what_the_steps_behind_it_get(draft: SequenceDraft) 
 
 
 def test_an_edited_output_of_a_step_that_is_not_there_is_refused(draft: SequenceDraft) -> None:
-    with pytest.raises(InvalidInput, match="no such step"):
+    with pytest.raises(NotFound, match="no such step"):
         output_edit(draft, definition_of(workshop.make("echo")), "nope", 1)
 
 

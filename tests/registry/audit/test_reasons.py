@@ -27,12 +27,17 @@ from registry.models.job import JobCause
 from registry.models.package import Ecosystem, ReviewStatus
 from registry.models.proposal import Cause
 from registry.restoring import version_restore
-from registry.review.deciding import proposal_approve, proposal_quarantine, proposal_reject
+from registry.review.deciding import (
+    proposal_approve,
+    proposal_pass,
+    proposal_quarantine,
+    proposal_reject,
+)
 from registry.review.drafts import tool_write
 from registry.review.found import FoundPackage
 from registry.review.staging import package_propose
 from registry.review.standing import package_decide, tool_decide
-from registry.roles import Role, role_give
+from registry.roles import Role, registrar_distrust, registrar_trust, role_give
 from registry.search.weights import Weights
 from registry.services import package_allow_hosts, package_review, tool_publish, tool_review
 from registry.stopping import package_resume, package_stop, tool_resume, tool_stop
@@ -88,6 +93,13 @@ def _resumed(stop: Any, resume: Any, item: Any) -> Walk:
         return resume(row, by=by, reason=REASON)
 
     return walk
+
+
+def _distrusted(by: User) -> User:
+    person = factories.make_user()
+    registrar_trust(person, by=by, reason="for a while")
+    registrar_distrust(person, by=by, reason=REASON)
+    return person
 
 
 def _decided(change: Any) -> Walk:
@@ -154,6 +166,7 @@ WALKED: dict[Any, Walk] = {
     proposal_approve: _decided(proposal_approve),
     proposal_reject: _decided(proposal_reject),
     proposal_quarantine: _decided(proposal_quarantine),
+    proposal_pass: _decided(proposal_pass),
     package_propose: _proposed,
     package_bring: _brought,
     package_allow_hosts: lambda by: _changed(
@@ -183,6 +196,10 @@ WALKED: dict[Any, Walk] = {
     role_give: lambda by: _changed(
         factories.make_user(), lambda person: role_give(person, Role.AUDITOR, by=by, reason=REASON)
     ),
+    registrar_trust: lambda by: _changed(
+        factories.make_user(), lambda person: registrar_trust(person, by=by, reason=REASON)
+    ),
+    registrar_distrust: _distrusted,
 }
 """Every service that takes a reason, and how it is carried out."""
 

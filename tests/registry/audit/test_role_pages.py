@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,9 +12,12 @@ from django.contrib.auth.models import Group, User
 from django.db.models import Model
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
+from oauth2_provider.models import AccessToken, RefreshToken
 
 from agents.experiments import ToolsetPlan, experiment_create, present_toolset
-from agents.models import AgentTool
+from agents.models import Agent, AgentTool
+from agents.oauth.clients import client_make
 from registry.models import (
     AuditEvent,
     ImportJob,
@@ -79,10 +83,22 @@ def rows(alice: User) -> Mapping[type[Model], Model]:
         experiment,
         factories.make_schedule(alice),
         factories.make_webhook(alice),
+        factories.make_event_subscription(alice),
         Group.objects.get(name="owner"),
         alice,
+        *oauth_rows(alice, agent),
     ]
     return {type(row): row for row in made}
+
+
+def oauth_rows(person: User, agent: Agent) -> list[Model]:
+    """Make a program of an agent, with tokens of a person's."""
+    client, _ = client_make(agent, name="Nightly")
+    of: dict[str, Any] = {"user": person, "application": client}
+    expires = timezone.now() + timedelta(hours=1)
+    token = AccessToken.objects.create(**of, token_checksum="a" * 64, expires=expires)
+    refresh = RefreshToken.objects.create(**of, token_checksum="b" * 64, access_token=token)
+    return [client, token, refresh]
 
 
 @pytest.fixture

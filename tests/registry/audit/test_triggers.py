@@ -24,6 +24,7 @@ from agents.models import (
     ArmTool,
     Credential,
     Experiment,
+    OAuthClient,
 )
 from agents.services import credential_set
 from agents.tokens import token_create
@@ -32,6 +33,7 @@ from config.lib.changes import changing, current_change, headers_of
 from registry.audit.events import MODELS
 from registry.models import (
     AuditEvent,
+    EventSubscription,
     Package,
     Proposal,
     RetentionPolicy,
@@ -72,7 +74,15 @@ UNGOVERNED = {
     Credential: {"id", "ciphertext", "created_at"},
     Schedule: {"id", "input", "next_at", "last_at", "last_error", "created_at"},
     Webhook: {"id", "secret", "last_at", "last_error", "created_at"},
+    EventSubscription: {
+        *("id", "url", "secret", "previous_secret", "previous_until", "off_at"),
+        *("failing_since", "created_at"),
+    },
     ApiToken: {"id", "digest", "last_used_at", "created_at"},
+    OAuthClient: {
+        *("id", "post_logout_redirect_uris", "client_secret", "hash_client_secret", "created"),
+        *("updated", "algorithm", "cimd_expires_at", "last_used_at"),
+    },
 }
 """The fields of governed models whose change is not told, each by a decision."""
 

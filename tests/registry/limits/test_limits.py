@@ -46,7 +46,11 @@ def test_one_call_too_many_is_refused_and_told_when_to_try_again(alice, calculat
     wait = error.extra["retry_after_seconds"]
     assert (error.status, error.phase, error.extra["calls_per_minute"]) == (429, "permission", 2)
     assert 1 <= wait <= 60
-    assert error.headers == {"Retry-After": str(wait)}
+    assert error.headers == {
+        "Retry-After": str(wait),
+        "RateLimit": f'"tool";r=0;t={wait}',
+        "RateLimit-Policy": '"tool";q=2;w=60',
+    }
     assert error.message == "You may call calculator 2 times a minute, and did."
     assert error.hint == f"Try again in {wait} seconds."
 

@@ -1,6 +1,5 @@
 """An HTTPS server on loopback that tells which name a client asked for."""
 
-import datetime
 import ssl
 import threading
 from collections.abc import Iterator
@@ -10,8 +9,8 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+
+from tests.certificates import certificate_for
 
 NAME = "pinned.example"
 
@@ -24,38 +23,10 @@ class TlsServer:
     certificate: Path
 
 
-def _certificate(folder: Path) -> tuple[Path, Path]:
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, NAME)])
-    now = datetime.datetime.now(datetime.UTC)
-    built = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(days=1))
-        .not_valid_after(now + datetime.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    files = folder / "certificate.pem", folder / "key.pem"
-    files[0].write_bytes(built.public_bytes(serialization.Encoding.PEM))
-    files[1].write_bytes(
-        key.private_bytes(
-            serialization.Encoding.PEM,
-            serialization.PrivateFormat.PKCS8,
-            serialization.NoEncryption(),
-        )
-    )
-    return files
-
-
 @contextmanager
 def serving_tls(folder: Path) -> Iterator[TlsServer]:
     """Run a server whose one certificate is for `pinned.example`."""
-    certificate, key = _certificate(folder)
+    certificate, key = certificate_for(folder, x509.DNSName(NAME), common_name=NAME)
     names: list[str] = []
 
     class Http(BaseHTTPRequestHandler):

@@ -10,10 +10,11 @@ import pytest
 
 from registry.sandbox.client import Artifact
 from registry.sandbox.paths import DEFAULT_UID
-from registry.sandbox.service import javascript, selftest
+from registry.sandbox.service import javascript, pythontest, selftest
 from registry.sandbox.service.errors import ServiceError
 from registry.sandbox.service.limits import Limits
 from registry.sandbox.service.process import Guest, crash
+from registry.sandbox.service.python import interpreter_of
 from registry.sandbox.service.runtime import find_runtime
 from registry.sandbox.service.spawn import Finished
 from tests.registry.sandbox.npm_registry import SCOPE
@@ -85,6 +86,30 @@ def test_one_hole_is_enough_to_close_the_sandbox(
 def test_nothing_seen_from_outside_closes_the_sandbox() -> None:
     assert not any(check.ok for check in selftest.judge({"escapes": []}, {})[:-1])
     assert all(check.ok for check in selftest.judge({"escapes": []}, SOUND))
+
+
+def python_trouble(store: Path, shown: bool) -> tuple[str, str]:
+    """Start Python, with or without its library; returns what is told then and to who wants it."""
+    runtime = find_runtime(store)
+    assert runtime.python is not None
+    if not shown:
+        runtime = replace(runtime, python=replace(runtime.python, read_only={}))
+    trouble = asyncio.run(pythontest.trouble(runtime))
+    try:
+        interpreter_of(replace(runtime, python_trouble=trouble))
+    except ServiceError as error:
+        return trouble, f"{error.code}: {error.message}"
+    return trouble, ""
+
+
+def test_a_python_that_does_not_start_behind_the_walls_is_closed_and_told(
+    sandbox_service: RunningService,
+) -> None:
+    store = sandbox_service.folder / "store"
+    assert as_user(DEFAULT_UID, python_trouble, store, True) == ("", "")
+    trouble, told = as_user(DEFAULT_UID, python_trouble, store, False)
+    assert "does not start in a sandbox" in trouble
+    assert told == f"sandbox_unavailable: {trouble}"
 
 
 def spin(store: Path, key: str) -> str:

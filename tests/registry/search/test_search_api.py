@@ -1,7 +1,6 @@
 """`/api/v1/tools/search/` in each mode, as an agent, and with whatever people send."""
 
 import json
-import time
 
 import pytest
 
@@ -111,13 +110,11 @@ def test_what_cannot_be_searched_is_refused_by_its_field(asked, weather, query):
         ("(.*a){12}!", "pattern_too_slow"),
     ],
 )
-def test_a_pattern_that_cannot_be_used_is_refused_at_once(asked, pattern, code):
+def test_a_pattern_that_cannot_be_used_is_refused_before_the_time_is_up(asked, pattern, code):
     make_tool(description="a" * 300 + " b")
-    started = time.monotonic()
     status, body = asked(mode="regex", q=pattern)
-    assert (status, body["code"]) == (400, code)
+    assert (status, body["code"]) == (400, code)  # not search_timeout
     assert body["hint"] and body["extra"]["phase"] == "search"
-    assert time.monotonic() - started < 1
 
 
 def test_where_a_pattern_goes_wrong_is_told(asked):
@@ -144,10 +141,9 @@ def test_where_a_pattern_goes_wrong_is_told(asked):
         "((((" * 5_000,
     ],
 )
-def test_any_text_has_an_answer_within_a_second(asked, weather, mode, text):
-    started = time.monotonic()
+def test_any_text_has_an_answer_before_the_time_is_up(asked, weather, mode, text):
     status, body = asked(mode=mode, q=text)
-    assert (status, time.monotonic() - started < 1) == (200, True), body
+    assert status == 200, body
 
 
 @pytest.mark.parametrize("mode", ["regex", "exact", "prefix"])

@@ -276,10 +276,11 @@ def test_a_program_of_somebody_else_reads_and_is_refused_to_save(
     client = client_for(factories.make_user("dora"))
     assert client.get("/api/v1/search/weights/").status_code == 200
     assert client.get("/api/v1/search/weights/history/").status_code == 200
-    body = {"values": others(), "reason": "names", "basedOn": 0, "version": 0}
+    saved = {"values": others(), "reason": "names", "basedOn": 0}
+    restored = {"version": 0, "reason": "names", "basedOn": 0}
     for answer in (
-        client.put("/api/v1/search/weights/", body, content_type="application/json"),
-        client.post("/api/v1/search/weights/restore/", body, "application/json"),
+        client.put("/api/v1/search/weights/", saved, content_type="application/json"),
+        client.post("/api/v1/search/weights/restore/", restored, "application/json"),
     ):
         assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed")
 

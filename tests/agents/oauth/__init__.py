@@ -1,0 +1,1 @@
+"""Outfitter as an authorization server."""

@@ -1,0 +1,1 @@
+"""Whole OAuth flows against the running product."""
