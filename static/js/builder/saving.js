@@ -53,6 +53,7 @@ function request(action) {
     else if (status >= 400 && status < 500 && status !== 429) answer = "refused";
   };
   document.addEventListener("htmx:afterRequest", note);
+  if (whole) document.addEventListener("htmx:beforeSwap", forget);
   const opened = whole ? openFolds() : [];
   return htmx
     .ajax("POST", form().getAttribute("action"), {
@@ -64,6 +65,7 @@ function request(action) {
     .catch(() => {})
     .then(() => {
       document.removeEventListener("htmx:afterRequest", note);
+      document.removeEventListener("htmx:beforeSwap", forget);
       if (whole && answer === "ok") {
         reopen(opened);
         restore();
@@ -91,21 +93,24 @@ function trouble(text) {
   if (line && line.textContent !== text) line.textContent = text;
 }
 
-// What was typed meanwhile would be swapped away: put it back, and send it.
+// What is asked about the rows is of the form that goes; the one that comes asks anew.
+function forget({ detail }) {
+  if (detail.target?.id === "builder") htmx.trigger(form().parentElement, "htmx:abort");
+}
+
+// What was typed meanwhile would be swapped away: put it back, which tells it like typing.
 function restore() {
-  let found = false;
   let left = false;
   for (const [place, value] of typed) {
     const field = atPlace(JSON.parse(place));
     if (!field || field.value === value) continue;
     field.value = value;
-    found = true;
+    field.dispatchEvent(new Event("input", { bubbles: true }));
     // Its old field is gone, and with it what leaving that one would have told.
     left ||= field.matches("[data-refresh]");
   }
   typed = new Map();
   if (left) send("refresh");
-  else if (found) later();
 }
 
 // The server says where the keyboard goes by `autofocus`; otherwise it stays where it was.
