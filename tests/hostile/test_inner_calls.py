@@ -208,19 +208,23 @@ def test_a_cancelled_program_calls_nothing_any_more(sandbox: LocalSandbox, tools
 
 
 def test_a_program_that_catches_everything_is_cancelled_all_the_same(
-    sandbox: LocalSandbox, tools: Tools
+    sandbox: LocalSandbox,
 ) -> None:
     cancel = threading.Event()
+
+    def deaf(_arguments: Any, _cancel: threading.Event) -> Any:
+        cancel.set()
+
     code = """
 import signal
 for number in range(1, 32):
     try: signal.signal(number, signal.SIG_IGN)
     except (OSError, ValueError): pass
-print("deaf")
+await quietly("deaf")
 while True:
     try:
         while True: time.sleep(0.01)
     except BaseException: pass
 """
     with pytest.raises(CallCancelled):
-        sandbox.execute(RAW + code, tools.offered(), cancel=cancel, on_print=lambda _: cancel.set())
+        sandbox.execute(RAW + code, {"deaf": deaf}, cancel=cancel)
