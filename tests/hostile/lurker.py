@@ -49,6 +49,10 @@ def tell(value: str) -> dict:
     said = value
     Path("/tmp/left").write_text(value)
     os.environ["LEFT"] = value
+    # Long enough for the search to have come by, however seldom it gets the processor.
+    patience = time.monotonic() + 10
+    while not any(value in text for text in SEEN) and time.monotonic() < patience:
+        time.sleep(0.01)
     time.sleep(0.06)
     secret = os.environ.get("SECRET")
     return {

@@ -69,6 +69,8 @@ OWN_ANSWER = {"patch_json"}
 MEMORY_SECONDS = 30.0
 # What is to be stopped by the clock is stopped as surely after this as after a minute.
 SHORT_SECONDS = 0.4
+# What is to come back, or to break a rule, has the time for it on a busy machine too.
+LONG_SECONDS = 90.0
 # These would go on until their processor time is used up.
 SECONDS = {"make_folders_without_end": 1.0}
 
@@ -82,7 +84,7 @@ def seconds_for(name: str) -> float:
     """Give an attack that is to be stopped little time, and others enough."""
     if name in SECONDS or MAY_END.get(name) == STARVED:
         return SECONDS.get(name, MEMORY_SECONDS)
-    return SHORT_SECONDS if ENDINGS.get(name, set()) & STOPPED else 20.0
+    return SHORT_SECONDS if ENDINGS.get(name, set()) & STOPPED else LONG_SECONDS
 
 
 def require_enough(names: Iterable[str]) -> None:

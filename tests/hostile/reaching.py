@@ -7,7 +7,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 PROXY = ("127.0.0.1", 3128)
-SECONDS = 3
+SECONDS = 10
 
 
 def say(text: str, then: str = "", half: bool = False) -> dict:
@@ -66,9 +66,9 @@ def hold_connections(count: int, text: str, seconds: float) -> dict:
         client = socket.create_connection(PROXY, SECONDS)
         client.sendall(base64.b64decode(text))
         kept.append(client)
-    time.sleep(seconds)
+    until = time.monotonic() + seconds
     for client in kept:
-        client.settimeout(0.01)
+        client.settimeout(max(0.01, until - time.monotonic()))
         try:
             answers.append(client.recv(50).decode("latin-1").partition("\r\n")[0])
         except OSError:

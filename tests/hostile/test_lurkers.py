@@ -35,7 +35,7 @@ class Package:
     artifact: Artifact
     answers_itself: str
 
-    def call(self, export: str, value: str, secret: str = "", seconds: float = 20) -> CallOutput:
+    def call(self, export: str, value: str, secret: str = "", seconds: float = 60) -> CallOutput:
         """Call a tool, with a secret of the tenant's own if there is one."""
         return self.client.call(
             artifact=self.artifact.artifact,

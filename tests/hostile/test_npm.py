@@ -15,7 +15,7 @@ import pytest
 from registry.errors import ToolError
 from registry.sandbox.client import Artifact, LocalSandbox
 from tests.hostile.neighbour import Neighbour, calling_neighbour
-from tests.hostile.python_attacks import FAMILIES, LEAST, SHORT_SECONDS
+from tests.hostile.python_attacks import FAMILIES, LEAST, LONG_SECONDS, SHORT_SECONDS
 from tests.hostile.witness import Witness
 from tests.registry.sandbox.npm_registry import PACKAGES, SCOPE
 from tests.registry.sandbox.service import becomes_true, workers
@@ -140,7 +140,7 @@ def seconds_for(name: str) -> float:
     endings = ENDINGS.get(name, set())
     if name not in SECONDS and STARVED in (endings, MAY_END.get(name)):
         return MEMORY_SECONDS
-    return SECONDS.get(name, SHORT_SECONDS if endings & STOPPED else 20.0)
+    return SECONDS.get(name, SHORT_SECONDS if endings & STOPPED else LONG_SECONDS)
 
 
 @pytest.mark.parametrize(("family", "name"), ATTACKS, ids=[name for _, name in ATTACKS])

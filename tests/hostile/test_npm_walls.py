@@ -58,7 +58,7 @@ def attack_all(store: Path, key: str, told: Any) -> dict[str, Ending]:
     async def attack(runtime: Runtime, name: str) -> Ending:
         async with await Guest.start(runtime, unguarded(runtime, artifact)) as guest:
             load = {"name": f"{SCOPE}/attacks", "env": {}, "options": {}}
-            await guest.request("load", load, seconds=20)
+            await guest.request("load", load, seconds=120)
             arguments = {"export": "attempt", "arguments": {"name": name, "witness": told}}
             try:
                 answer = await guest.request("call", arguments, seconds=SECONDS)

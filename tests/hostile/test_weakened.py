@@ -65,15 +65,15 @@ def attack(store: Path, key: str, told: Any, name: str, weaken: Weaken, how: str
             if how == "guessable ids":
                 guest._last_id = -1
             load = {"name": "hostile_attacks", "env": {}, "options": {}}
-            await guest.request("load", load, seconds=20)
+            await guest.request("load", load, seconds=120)
             arguments = {"name": name, "witness": told}
             answer = await guest.request(
-                "call", {"export": "attempt", "arguments": arguments}, seconds=20
+                "call", {"export": "attempt", "arguments": arguments}, seconds=120
             )
             if how != "one process for two calls":
                 return answer.result["output"]
             honest = await guest.request(
-                "call", {"export": "honest", "arguments": {"value": 1}}, seconds=20
+                "call", {"export": "honest", "arguments": {"value": 1}}, seconds=120
             )
             return {"escaped": honest.result["output"]["secret"]}
 
@@ -138,9 +138,9 @@ def attack_javascript(store: Path, key: str, told: Any, name: str) -> Any:
         runtime = find_runtime(store)
         async with await Guest.start(runtime, unguarded(runtime)) as guest:
             load = {"name": f"{SCOPE}/attacks", "env": {}, "options": {}}
-            await guest.request("load", load, seconds=20)
+            await guest.request("load", load, seconds=120)
             arguments = {"export": "attempt", "arguments": {"name": name, "witness": told}}
-            return (await guest.request("call", arguments, seconds=20)).result["output"]
+            return (await guest.request("call", arguments, seconds=120)).result["output"]
 
     return asyncio.run(run())
 

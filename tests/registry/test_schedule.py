@@ -94,7 +94,7 @@ def test_two_workers_share_the_work_without_waiting_for_each_other():
         mine = lease_due(2)
         other = threading.Thread(target=work)
         other.start()
-        other.join(timeout=20)
+        other.join(timeout=60)
         assert not other.is_alive(), "it waited for the rows of the first"
     assert len(taken) == 2
     assert {*taken, *(package.pk for package in mine)} == packages

@@ -102,7 +102,7 @@ def test_all_problems_are_listed_up_to_ten_and_values_are_not_repeated():
 
 def test_a_catastrophic_pattern_does_not_hang():
     evil = r"^(([a-z])+.)+[A-Z]([a-z])+$"
-    started = time.perf_counter()
+    started = time.thread_time()
     for schema, arguments in (
         ({"type": "object", "properties": {"a": {"pattern": evil}}}, {"a": "a" * 10_000}),
         ({"type": "object", "patternProperties": {evil: {}}}, {"a" * 10_000: 1}),
@@ -112,7 +112,7 @@ def test_a_catastrophic_pattern_does_not_hang():
         ),
     ):
         assert "too long" in refused(arguments, schema).message
-    assert time.perf_counter() - started < 5
+    assert time.thread_time() - started < 5
 
 
 def test_pattern_properties_are_checked():

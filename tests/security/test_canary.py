@@ -278,7 +278,7 @@ def run_in_the_worker(visitor: Visitor, agent: Agent) -> None:
 def over(run_id: str) -> Run:
     """Wait for the end of a run, which takes the values with it that were given."""
     ended = Run.objects.filter(pk=run_id, finished_at__isnull=False)
-    run: Run = eventually(ended.first, what="the run's end")
+    run: Run = eventually(ended.first, seconds=90, what="the run's end")
     assert run.given is None
     return run
 

@@ -71,12 +71,12 @@ def redis_traffic() -> Iterator[list[str]]:
 
     thread = threading.Thread(target=listen, daemon=True)
     thread.start()
-    assert ready.wait(10)
+    assert ready.wait(60)
     try:
         yield heard
     finally:
         client.echo(END)
-        thread.join(10)
+        thread.join(60)
         client.close()
 
 
@@ -91,8 +91,10 @@ def redis_content() -> Iterator[tuple[str, str]]:
                 b"set": client.smembers,
                 b"hash": lambda k: [part for pair in client.hgetall(k).items() for part in pair],
                 b"zset": lambda k: client.zrange(k, 0, -1),
+                b"none": lambda _: [],  # the product goes on: it has gone since it was listed
             }[kind](key)
-            yield key.decode(errors="replace"), b"\n".join(values).decode(errors="replace")
+            text = b"\n".join(value for value in values if value is not None)
+            yield key.decode(errors="replace"), text.decode(errors="replace")
 
 
 def process_list() -> str:

@@ -207,12 +207,13 @@ def _outcome(roots: Mapping[str, Path], problems: list[str], *, unified: bool) -
 def _own_folder(parent: Path, uid: int) -> Path:
     """Make our folder below `parent` and hand it to the user; sweep those of services that ended.
 
-    Raises `OSError`.
+    One with our own number is of such a service too: numbers of processes come again, and its
+    cells would be taken for ours. Raises `OSError`.
     """
-    for old in parent.glob(f"{PREFIX}*"):
-        if not Path("/proc", old.name.removeprefix(PREFIX)).exists():
-            _sweep(old)
     folder = parent / f"{PREFIX}{os.getpid()}"
+    for old in parent.glob(f"{PREFIX}*"):
+        if old == folder or not Path("/proc", old.name.removeprefix(PREFIX)).exists():
+            _sweep(old)
     folder.mkdir(exist_ok=True)
     _give(folder, uid)
     return folder

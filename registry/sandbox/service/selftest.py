@@ -54,6 +54,13 @@ class Report:
         """Say whether packages may run."""
         return self.runtime is not None
 
+    @property
+    def is_whole(self) -> bool:
+        """Say whether nothing is closed, neither the network nor Python."""
+        return self.runtime is not None and not (
+            self.runtime.egress_trouble or self.runtime.python_trouble
+        )
+
     def refusal(self) -> ServiceError:
         """Return the error that answers every request while the sandbox is closed."""
         broken = next(check for check in self.checks if not check.ok)

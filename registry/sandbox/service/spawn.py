@@ -25,7 +25,7 @@ from registry.sandbox.service.profile import Launch
 CHUNK_BYTES = 65_536
 INFO_SECONDS = 10.0
 END_SECONDS = 5.0
-CELL_TRIES, CELL_PAUSE = 50, 0.02
+CELL_TRIES, CELL_PAUSE = 250, 0.02
 # At rest is what ran for less than a millisecond in one pause; there are 0.3 seconds of them.
 SETTLE_LOOKS, SETTLE_PAUSE, AT_REST = 12, 0.025, 1_000_000
 

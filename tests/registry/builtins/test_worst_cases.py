@@ -12,7 +12,7 @@ from registry.builtins.definition import Builtin
 from registry.errors import ToolInputRejected
 from registry.schemas import canonical_json, validate_arguments
 
-HANGS_AFTER = 120
+HANGS_AFTER = 900
 """Seconds; only to end a run that would never end."""
 
 PIECES = [

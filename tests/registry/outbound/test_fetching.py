@@ -215,8 +215,8 @@ def dribble(web: WebServer) -> None:
 
 def test_a_server_that_dribbles_is_cut_off_at_the_deadline(web: WebServer, guard: Guard) -> None:
     dribble(web)
-    with pytest.raises(ToolTimeout, match=r"127\.0\.0\.1 did not answer fully within 0\.3 seconds"):
-        get(f"{web.url}/slow", guard, seconds=0.3)
+    with pytest.raises(ToolTimeout, match=r"127\.0\.0\.1 did not answer fully within 2 seconds"):
+        get(f"{web.url}/slow", guard, seconds=2)  # the head must have come by then
 
 
 def test_a_server_that_never_answers_is_cut_off_at_the_deadline(

@@ -21,7 +21,8 @@ from registry.sandbox.service.__main__ import drop_root
 
 Result = TypeVar("Result")
 
-START_SECONDS = 30
+START_SECONDS = 120
+END_SECONDS = 60
 WORKER = b"/rt/worker.mjs"
 PROGRAM = b"/rt/code/worker.py"
 PYTHON_WORKER = b"/rt/python/worker.py"
@@ -79,7 +80,7 @@ def running_service(
             yield service
         finally:
             process.terminate()
-            assert process.wait(timeout=15) == exit_code, service.log
+            assert process.wait(timeout=END_SECONDS) == exit_code, service.log
 
 
 def workers(service: RunningService) -> list[Path]:
@@ -135,7 +136,7 @@ def _read(folder: Path, name: str) -> bytes:
         return b""
 
 
-def becomes_true(condition: Callable[[], object], seconds: float = 10) -> bool:
+def becomes_true(condition: Callable[[], object], seconds: float = 30) -> bool:
     """Wait until the condition holds; returns whether it did in time."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -150,7 +151,7 @@ def as_user(uid: int, function: Callable[..., Result], *arguments: object) -> Re
     context = multiprocessing.get_context("fork")
     drop = (uid,) if os.geteuid() == 0 else (os.geteuid(),)
     with ProcessPoolExecutor(1, mp_context=context, initializer=_become, initargs=drop) as pool:
-        return pool.submit(function, *arguments).result(timeout=60)
+        return pool.submit(function, *arguments).result(timeout=300)
 
 
 def _become(uid: int) -> None:
@@ -165,7 +166,9 @@ def _await_answer(service: RunningService, ok: bool) -> None:
             status = service.client.status()
         except SandboxUnavailable:
             time.sleep(0.05)
-        else:
+            continue
+        # A slow machine tells of a self-test that is under way: neither well nor ill yet.
+        if not any(check["name"] == "self-test" for check in status["checks"]):
             assert status["ok"] is ok, status
             return
     raise AssertionError(f"The sandbox service did not start:\n{service.log}")

@@ -33,8 +33,14 @@ def bounded(sandbox: LocalSandbox) -> list[str]:
 
 
 def folders_of(pid: str) -> list[Path]:
-    """Return the cgroup folders of a process, as the kernel tells them, of the service's tree."""
-    lines = Path("/proc", pid, "cgroup").read_text().splitlines()
+    """Return the cgroup folders of a process, as the kernel tells them, of the service's tree.
+
+    One that has ended has none.
+    """
+    try:
+        lines = Path("/proc", pid, "cgroup").read_text().splitlines()
+    except OSError:
+        return []
     return [Path(line.split(":", 2)[2]) for line in lines if cgroup.PREFIX in line]
 
 
@@ -58,10 +64,15 @@ def test_a_sandbox_is_in_a_cgroup_of_its_own(
     thread = threading.Thread(target=hang)
     thread.start()
     try:
-        assert becomes_true(lambda: len(workers(sandbox_service)) >= 2)
-        pids = [folder.name for folder in workers(sandbox_service)]
-        assert becomes_true(lambda: all(folders_of(pid) for pid in pids))
-        numbers = {folder.name for pid in pids for folder in folders_of(pid)}
+        found: list[list[Path]] = []
+
+        def all_have_theirs() -> bool:
+            """Look anew each time: what an earlier call left may end meanwhile."""
+            found[:] = [folders_of(worker.name) for worker in workers(sandbox_service)]
+            return len(found) >= 2 and all(found)
+
+        assert becomes_true(all_have_theirs)
+        numbers = {folder.name for folders in found for folder in folders}
         service = folders_of(str(sandbox_service.process.pid))
         assert numbers, "the sandbox has a numbered folder below the service's"
         assert all(name.isdigit() for name in numbers)
@@ -157,15 +168,7 @@ def test_a_sandbox_that_its_cgroup_ended_ran_out_of_memory() -> None:
 def test_a_unified_tree_is_divided_below_our_own(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    own = tmp_path / "user.slice"
-    own.mkdir()
-    (own / "cgroup.controllers").write_text("cpu memory pids\n")
-    (own / "cgroup.subtree_control").write_text("")
-    mounts, membership = tmp_path / "mountinfo", tmp_path / "cgroup"
-    mounts.write_text(f"30 23 0:26 / {tmp_path} rw shared:4 - cgroup2 cgroup2 rw\n")
-    membership.write_text("0::/user.slice\n")
-    monkeypatch.setattr(cgroup, "MOUNTS", mounts)
-    monkeypatch.setattr(cgroup, "MEMBERSHIP", membership)
+    own = unified_tree(monkeypatch, tmp_path)
 
     found = delegate(os.geteuid())
 
@@ -175,3 +178,30 @@ def test_a_unified_tree_is_divided_below_our_own(
     assert (own / "cgroup.subtree_control").read_text() == "+memory +pids"
     assert (root / "cgroup.subtree_control").read_text() == "+memory +pids"
     assert (root / "service" / "cgroup.procs").read_text() == str(os.getpid())
+
+
+def test_what_an_ended_service_of_the_same_number_left_is_not_in_the_way(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = unified_tree(monkeypatch, tmp_path)
+    left = own / f"{cgroup.PREFIX}{os.getpid()}" / "1"
+    left.mkdir(parents=True)
+
+    cell = delegate(os.geteuid()).cell(CALL_LIMITS)
+
+    assert cell is not None
+    assert set(cell.folders.values()) == {left}
+
+
+def unified_tree(monkeypatch: pytest.MonkeyPatch, folder: Path) -> Path:
+    """Pretend that this process is in a cgroup of version 2; returns its folder."""
+    own = folder / "user.slice"
+    own.mkdir()
+    (own / "cgroup.controllers").write_text("cpu memory pids\n")
+    (own / "cgroup.subtree_control").write_text("")
+    mounts, membership = folder / "mountinfo", folder / "cgroup"
+    mounts.write_text(f"30 23 0:26 / {folder} rw shared:4 - cgroup2 cgroup2 rw\n")
+    membership.write_text("0::/user.slice\n")
+    monkeypatch.setattr(cgroup, "MOUNTS", mounts)
+    monkeypatch.setattr(cgroup, "MEMBERSHIP", membership)
+    return own

@@ -79,7 +79,7 @@ def test_a_call_leaves_a_spare_that_the_next_one_is_served_by(
 def test_a_spare_serves_one_call(run: Run, service: RunningService) -> None:
     answers = []
     for _ in range(6):
-        assert ready(service) or not answers
+        assert not answers or ready(service)
         answers.append(run("counts"))
     assert answers == [1] * 6
 
@@ -137,9 +137,9 @@ def test_no_value_of_an_environment_is_in_the_status_or_the_log(
 
 def test_a_spare_does_nothing_while_it_waits(run: Run, service: RunningService) -> None:
     run("ticked")
-    assert ready(service)
-    time.sleep(1)
-    assert run("ticked") < 100, "its timer would have fired two hundred times"
+    assert becomes_true(lambda: paused_workers(service))
+    time.sleep(3)
+    assert run("ticked") < 400, "its timer would have fired six hundred times"
 
 
 def test_what_a_package_prints_at_import_is_told_to_the_call(
@@ -191,9 +191,16 @@ def test_a_cancelled_call_in_a_spare_is_dead_when_it_returns(
     assert becomes_true(lambda: len(paused_workers(service)) >= 2)
     waiting = paused_workers(service)
     cancel = threading.Event()
-    threading.Timer(0.3, cancel.set).start()
+
+    def cancel_once_it_serves() -> None:
+        becomes_true(lambda: set(waiting) - set(paused_workers(service)))
+        cancel.set()
+
+    watching = threading.Thread(target=cancel_once_it_serves)
+    watching.start()
     with pytest.raises(errors.CallCancelled):
-        run("hangs", cancel=cancel)
+        run("hangs", cancel=cancel, timeout_seconds=120)
+    watching.join()
     gone = [folder for folder in waiting if not folder.exists()]
     assert gone, "the spare that served the call has ended"
 
@@ -201,12 +208,12 @@ def test_a_cancelled_call_in_a_spare_is_dead_when_it_returns(
 def test_no_call_waits_for_a_hung_neighbour(run: Run, service: RunningService) -> None:
     cancel = threading.Event()
     with ThreadPoolExecutor(16) as pool:
-        hung = [pool.submit(run, "hangs", cancel=cancel) for _ in range(16)]
+        more = {"cancel": cancel, "timeout_seconds": 300}
+        hung = [pool.submit(run, "hangs", **more) for _ in range(16)]
         try:
             assert becomes_true(lambda: service.client.status()["running"] == 16)
-            started = time.monotonic()
             assert run("counts") == 1
-            assert time.monotonic() - started < 5
+            assert not any(call.done() for call in hung), "it was answered while they all hang"
         finally:
             cancel.set()
         assert all(isinstance(call.exception(), errors.CallCancelled) for call in hung)
@@ -219,10 +226,17 @@ def test_fifty_calls_at_once_all_end(run: Run, service: RunningService) -> None:
 
 
 def test_no_more_spares_are_kept_than_allowed(run: Run, service: RunningService) -> None:
+    before = spares(service.client)["evicted"]
     for number in range(7):
         run("counts", env={"KEY": str(number)}, tenant="1")
-    assert becomes_true(lambda: spares(service.client)["ready"] == 4)
-    assert spares(service.client)["evicted"] > 0
+
+    def full_and_renewed() -> bool:
+        """Say whether so many are kept, and an older one has given way."""
+        found = spares(service.client)
+        return found["ready"] == 4 and found["evicted"] > before
+
+    assert becomes_true(full_and_renewed)
+    assert spares(service.client)["ready"] <= 4
 
 
 def test_what_is_forgotten_is_not_handed_out(
@@ -237,11 +251,16 @@ def test_what_is_forgotten_is_not_handed_out(
 
 
 def test_an_idle_spare_ends_after_its_time(npm_settings: dict[str, str]) -> None:
-    settings = {**npm_settings, "SANDBOX_SPARE_SECONDS": "1"}
+    settings = {**npm_settings, "SANDBOX_SPARE_SECONDS": "2"}
     with running_service(settings) as service:
         built = service.client.build(ecosystem="npm", name=f"{SCOPE}/remembers")
-        service.client.call(artifact=built.artifact, export="counts", arguments={}, env={})
-        assert becomes_true(lambda: paused_workers(service))
+
+        def leaves_a_spare() -> bool:
+            """Call once more: the time runs from a call's beginning, not from the spare's."""
+            service.client.call(artifact=built.artifact, export="counts", arguments={}, env={})
+            return becomes_true(lambda: paused_workers(service), seconds=4)
+
+        assert becomes_true(leaves_a_spare, seconds=90)
         assert becomes_true(lambda: spares(service.client)["ready"] == 0)
         assert becomes_true(lambda: not paused_workers(service))
 
@@ -259,9 +278,22 @@ def test_spares_do_not_outlive_the_service(npm_settings: dict[str, str]) -> None
 def test_a_service_that_restarts_during_a_call_is_named(npm_settings: dict[str, str]) -> None:
     with running_service(npm_settings, exit_code=-9) as service:
         built = service.client.build(ecosystem="npm", name=f"{SCOPE}/remembers")
-        threading.Timer(0.5, service.process.kill).start()
+
+        def kill_during_the_call() -> None:
+            becomes_true(lambda: service.client.status()["running"])
+            service.process.kill()
+
+        killing = threading.Thread(target=kill_during_the_call)
+        killing.start()
         with pytest.raises(errors.SandboxUnavailable, match="ended before it answered"):
-            service.client.call(artifact=built.artifact, export="hangs", arguments={}, env={})
+            service.client.call(
+                artifact=built.artifact,
+                export="hangs",
+                arguments={},
+                env={},
+                timeout_seconds=120,
+            )
+        killing.join()
         service.process.wait()
 
 
@@ -298,6 +330,7 @@ def test_collect_leaves_what_a_call_is_using(npm_settings: dict[str, str]) -> No
         assert client.collect([], min_age_seconds=0).removed == ()
         cancel.set()
         assert isinstance(hung.exception(), errors.CallCancelled)
+        assert becomes_true(lambda: client.status()["running"] == 0)
         assert client.collect([], min_age_seconds=0).removed == (built.artifact,)
 
 

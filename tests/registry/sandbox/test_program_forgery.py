@@ -28,15 +28,20 @@ while "request" not in frame.f_locals:
     frame = frame.f_back
 own = frame.f_locals["request"]["id"]
 """
-AFTERWARDS = "\ntime.sleep(30)"
+AFTERWARDS = "\ntime.sleep(60)"
 
 
 def echo(arguments: Any, cancel: threading.Event) -> Any:
     return arguments
 
 
-def forge(sandbox: LocalSandbox, code: str, seconds: float = 20) -> Any:
-    return sandbox.execute(RAW + code, {"echo": echo}, timeout_seconds=seconds)
+def waits(arguments: Any, cancel: threading.Event) -> Any:
+    """Never answer, so that what was sent stays under way."""
+    return cancel.wait(100)
+
+
+def forge(sandbox: LocalSandbox, code: str, seconds: float = 120) -> Any:
+    return sandbox.execute(RAW + code, {"echo": echo, "waits": waits}, timeout_seconds=seconds)
 
 
 FORGERIES = [
@@ -90,7 +95,7 @@ FORGERIES = [
     "for n in range(1, 503):\n    line(id=n, method='gone', params={})",
     "for n in range(20_001):\n    line(method='print', params={'text': ''})",
     "for n in range(20):\n    line(method='print', params={'text': 'x' * 1_000_000})",
-    "for n in range(1, 30):\n    line(id=n, method='echo', params={'x': 'x' * 3_000_000})",
+    "for n in range(1, 30):\n    line(id=n, method='waits', params={'x': 'x' * 3_000_000})",
 ]
 
 

@@ -1,7 +1,6 @@
 """Programs that a model writes, in the real sandbox."""
 
 import threading
-import time
 from typing import Any
 
 import pytest
@@ -99,7 +98,7 @@ def test_calls_run_side_by_side_but_never_more_than_eight(sandbox: LocalSandbox)
         with lock:
             running += 1
             most = max(most, running)
-        together.wait(20)  # only if eight are here at once
+        together.wait(60)  # only if eight are here at once
         with lock:
             running -= 1
         return arguments["n"]
@@ -247,8 +246,8 @@ def test_a_slow_tool_is_given_up_and_the_program_goes_on(sandbox: LocalSandbox) 
     given_up = threading.Event()
 
     def slow(arguments: Any, cancel: threading.Event) -> Any:
-        cancel.wait(20)
-        given_up.set()
+        if cancel.wait(50):
+            given_up.set()
 
     code = """
 try:
@@ -257,9 +256,10 @@ except ToolCallError as error:
     code = error.code
 [code, await add(a=1)]
 """
-    answer = run(sandbox, code, tools={**OFFERED, "slow": slow}, call_seconds=0.3)
+    # The limit holds for the quick tool too, so it must be enough for that on a busy machine.
+    answer = run(sandbox, code, tools={**OFFERED, "slow": slow}, call_seconds=3)
     assert answer.value == ["tool_timeout", 1]
-    assert given_up.wait(5)
+    assert given_up.wait(60)
 
 
 def test_cancelling_ends_the_program_and_its_calls(
@@ -269,21 +269,19 @@ def test_cancelling_ends_the_program_and_its_calls(
 
     def slow(arguments: Any, given_up: threading.Event) -> Any:
         begun.release()
-        given_up.wait(30)
-        ended.release()
+        if given_up.wait(50):
+            ended.release()
 
     def give_up() -> None:
         for _ in range(3):
-            begun.acquire(timeout=20)
+            begun.acquire(timeout=60)
         cancel.set()
 
     threading.Thread(target=give_up).start()
-    started = time.monotonic()
     code = "await asyncio.gather(*(slow() for _ in range(3)))"
     with pytest.raises(errors.CallCancelled):
         run(sandbox, code, tools={"slow": slow}, cancel=cancel)
-    assert time.monotonic() - started < 20
-    assert all(ended.acquire(timeout=5) for _ in range(3))
+    assert all(ended.acquire(timeout=60) for _ in range(3)), "each was told to give up"
     # What is left are at most two spares, each with bubblewrap's own first process.
     assert becomes_true(lambda: len(programs(sandbox_service)) <= 4)
 
@@ -293,17 +291,19 @@ def test_calls_that_are_not_awaited_end_with_the_program(sandbox: LocalSandbox) 
 
     def slow(arguments: Any, cancel: threading.Event) -> Any:
         begun.set()
-        if cancel.wait(30):
+        if cancel.wait(50):
             given_up.set()
+
+    def until_begun(arguments: Any, cancel: threading.Event) -> Any:
+        return begun.wait(50)
 
     code = """
 task = asyncio.ensure_future(slow())
-await add(a=1)
-await asyncio.sleep(0.3)
+await until_begun()
 """
-    run(sandbox, code, tools={**OFFERED, "slow": slow})
-    assert begun.is_set()
-    assert given_up.wait(5)
+    tools = {"slow": slow, "until_begun": until_begun}
+    assert run(sandbox, code, tools=tools, call_seconds=60).value is True
+    assert given_up.wait(60)
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become 
 
 def connect(path: Path) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(20)
+    connection.settimeout(60)
     connection.connect(str(path))
     return connection
 
@@ -94,7 +94,7 @@ def test_a_strangers_socket_is_not_trusted_with_anything() -> None:
         ready, done = threading.Event(), threading.Event()
         thread = threading.Thread(target=pretend, args=(path, ready, done))
         thread.start()
-        assert ready.wait(20)
+        assert ready.wait(60)
         try:
             with pytest.raises(errors.SandboxUnavailable, match="Another user's program"):
                 LocalSandbox(path).status()
@@ -105,6 +105,7 @@ def test_a_strangers_socket_is_not_trusted_with_anything() -> None:
 
 def pretend(path: Path, ready: threading.Event, done: threading.Event) -> None:
     """Keep a stranger's process listening at the path until told to stop."""
+    heard, said = os.pipe()
     pid = os.fork()
     if pid == 0:
         os.setresuid(STRANGER, STRANGER, STRANGER)
@@ -112,11 +113,14 @@ def pretend(path: Path, ready: threading.Event, done: threading.Event) -> None:
             listener.bind(str(path))
             path.chmod(0o666)
             listener.listen()
+            os.write(said, b"!")  # its address is there before anybody is let in
             listener.accept()[0].recv(1)
         os._exit(0)
-    becomes_true(path.exists)
-    ready.set()
-    done.wait(20)
+    os.close(said)
+    if os.read(heard, 1):
+        ready.set()
+    os.close(heard)
+    done.wait(60)
     os.kill(pid, 9)
     os.waitpid(pid, 0)
 
@@ -258,7 +262,7 @@ def test_a_second_service_does_not_take_the_firsts_socket(sandbox_service: Runni
     command += ["--socket", str(path_of(sandbox_service))]
     command += ["--store", str(sandbox_service.folder / "store")]
     done = subprocess.run(
-        command, check=False, cwd=PROJECT, capture_output=True, text=True, timeout=30
+        command, check=False, cwd=PROJECT, capture_output=True, text=True, timeout=120
     )
     assert done.returncode == 1
     assert "another service already answers" in done.stderr

@@ -1,9 +1,11 @@
-"""The index of a process hears of every change within a second, whoever makes it and however."""
+"""The index of a process soon hears of every change, whoever makes it and however.
+
+It is mostly there within a tenth of a second; how long a busy machine takes is not judged here.
+"""
 
 from __future__ import annotations
 
 import threading
-import time
 from datetime import timedelta
 
 import psycopg
@@ -31,7 +33,6 @@ from tests.registry.search.following import elsewhere, following, found_in
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NEED = "send a postcard"
-SECOND = 1.0
 
 
 @pytest.fixture
@@ -92,10 +93,10 @@ LEAVES = {
 
 
 @pytest.mark.parametrize("change", LEAVES.values(), ids=LEAVES)
-def test_what_is_no_longer_to_be_found_is_gone_within_a_second(bob, index, postcard, change):
+def test_what_is_no_longer_to_be_found_is_gone_soon(bob, index, postcard, change):
     assert found_in(index, bob, NEED) == {str(postcard.pk)}
     elsewhere(change, postcard)
-    eventually(lambda: not found_in(index, bob, NEED), seconds=SECOND)
+    eventually(lambda: not found_in(index, bob, NEED))
 
 
 COMES = {
@@ -135,7 +136,7 @@ COMES = {
 
 
 @pytest.mark.parametrize(("fields", "change"), COMES.values(), ids=COMES)
-def test_what_is_to_be_found_from_now_on_is_found_within_a_second(bob, index, fields, change):
+def test_what_is_to_be_found_from_now_on_is_found_soon(bob, index, fields, change):
     make_builtin("calculator")
     values = {"wire_name": "mail", "title": "Send a postcard", "description": NEED}
     of = fields.get("of", {})
@@ -143,14 +144,14 @@ def test_what_is_to_be_found_from_now_on_is_found_within_a_second(bob, index, fi
     tool = make_tool(package=make_package(**of), **values)
     assert found_in(index, bob, NEED) == set()
     elsewhere(change, tool)
-    eventually(lambda: found_in(index, bob, NEED) == {str(tool.pk)}, seconds=SECOND)
+    eventually(lambda: found_in(index, bob, NEED) == {str(tool.pk)})
 
 
-def test_a_tool_that_is_registered_elsewhere_is_found_within_a_second(bob, index):
+def test_a_tool_that_is_registered_elsewhere_is_found_soon(bob, index):
     make_builtin("calculator")
     assert found_in(index, bob, NEED) == set()
     tool = elsewhere(make_tool, title="Send a postcard", description=NEED)
-    eventually(lambda: found_in(index, bob, NEED) == {str(tool.pk)}, seconds=SECOND)
+    eventually(lambda: found_in(index, bob, NEED) == {str(tool.pk)})
 
 
 def test_who_joins_a_team_finds_what_it_shares_at_once_and_who_leaves_no_more(
@@ -176,11 +177,11 @@ def test_transactions_that_end_in_another_order_than_they_began_are_all_found(bo
     with another_connection() as first:
         first.execute(update, ["send a postcard slowly", slow.pk])
         elsewhere(save, quick, description="send a postcard quickly")
-        eventually(lambda: found_in(index, bob, NEED) == {str(quick.pk)}, seconds=SECOND)
+        eventually(lambda: found_in(index, bob, NEED) == {str(quick.pk)})
         elsewhere(save, quick, title="Postcard")
         first.commit()
     both = {str(slow.pk), str(quick.pk)}
-    eventually(lambda: found_in(index, bob, NEED) == both, seconds=SECOND)
+    eventually(lambda: found_in(index, bob, NEED) == both)
 
 
 def test_while_a_long_transaction_runs_nothing_is_read_twice(bob, postcard):
@@ -202,7 +203,7 @@ def test_a_change_whose_notification_was_lost_is_found_at_the_next_look(bob, pos
     with following() as index:
         assert found_in(index, bob, NEED)
         elsewhere(tool_delete, postcard)
-        eventually(lambda: not found_in(index, bob, NEED), seconds=3)
+        eventually(lambda: not found_in(index, bob, NEED))
 
 
 class ChangeFeedThatIsDeaf(ChangeFeed):
@@ -250,11 +251,11 @@ def test_an_index_in_which_much_changed_is_compacted_and_finds_the_same(
     for number in range(4):
         elsewhere(save, postcard, description=f"Sends {number} postcards.")
         seen = size_of(index)
-        eventually(lambda seen=seen: size_of(index) != seen, seconds=SECOND)
-    eventually(lambda: size_of(index) == 2, seconds=SECOND)
+        eventually(lambda seen=seen: size_of(index) != seen)
+    eventually(lambda: size_of(index) == 2)
     assert found_in(index, bob, NEED) == {str(postcard.pk)}
     elsewhere(save, postcard, execution_health=ExecutionHealth.BROKEN)
-    eventually(lambda: not found_in(index, bob, NEED), seconds=SECOND)
+    eventually(lambda: not found_in(index, bob, NEED))
 
 
 def size_of(index):
@@ -265,23 +266,23 @@ def test_searches_go_on_with_the_old_index_while_a_new_one_is_read(
     bob, index, postcard, monkeypatch
 ):
     assert found_in(index, bob, NEED)
-    begun, end = threading.Event(), threading.Event()
+    begun, end, done = threading.Event(), threading.Event(), threading.Event()
     of_all = Reader.of_all.__func__
 
     def slow(cls, progress, **options):
         begun.set()
-        assert end.wait(10)
+        end.wait(60)
+        done.set()
         return of_all(cls, progress, **options)
 
     monkeypatch.setattr(Reader, "of_all", classmethod(slow))
     monkeypatch.setattr("registry.search.reader.LEAST_CHANGED", 0)
     elsewhere(make_tool, title="Write a postcard", description="Writes a postcard.")
-    assert begun.wait(5)
-    started = time.monotonic()
+    assert begun.wait(60)
     assert found_in(index, bob, NEED) == {str(postcard.pk)}
-    assert time.monotonic() - started < SECOND
+    assert not done.is_set(), "the search did not wait for the reading"
     end.set()
-    eventually(lambda: len(found_in(index, bob, NEED)) == 2, seconds=3)
+    eventually(lambda: len(found_in(index, bob, NEED)) == 2)
 
 
 def test_tables_that_are_emptied_and_filled_anew_are_read_anew(bob, index, postcard):
@@ -293,7 +294,7 @@ def test_tables_that_are_emptied_and_filled_anew_are_read_anew(bob, index, postc
         make_tool(wire_name="another", title="Send a postcard", description=NEED)
 
     elsewhere(refill)
-    eventually(lambda: str(postcard.pk) not in found_in(index, bob, NEED), seconds=3)
+    eventually(lambda: str(postcard.pk) not in found_in(index, bob, NEED))
     assert len(found_in(index, bob, NEED)) == 1
 
 
@@ -305,7 +306,7 @@ def test_a_row_that_leaves_no_trace_is_noticed_by_counting(bob, postcard, monkey
             cursor.execute("SET LOCAL session_replication_role = replica")
             cursor.execute("DELETE FROM registry_tool WHERE id = %s", [postcard.pk])
         index.look()
-        eventually(lambda: not found_in(index, bob, NEED), seconds=3)
+        eventually(lambda: not found_in(index, bob, NEED))
 
 
 def test_a_database_that_cannot_be_read_for_a_while_is_read_when_it_can(
@@ -325,7 +326,7 @@ def test_a_database_that_cannot_be_read_for_a_while_is_read_when_it_can(
 
     monkeypatch.setattr(Reader, "catch_up", fails_first)
     elsewhere(tool_delete, postcard)
-    eventually(lambda: not found_in(index, bob, NEED), seconds=3)
+    eventually(lambda: not found_in(index, bob, NEED))
     assert len(failed) == 2
 
 

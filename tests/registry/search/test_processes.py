@@ -44,7 +44,7 @@ def searcher(*arguments: str) -> Iterator[Any]:
     try:
         yield ask
     finally:
-        process.communicate(timeout=20)
+        process.communicate(timeout=60)
     assert process.returncode == 0
 
 
@@ -55,11 +55,11 @@ def postcard():
 
 
 @pytest.mark.parametrize("arguments", [(), ("fork",)], ids=["started", "forked"])
-def test_what_happens_here_is_found_or_gone_there_within_a_second(alice, postcard, arguments):
+def test_what_happens_here_is_soon_found_or_gone_there(alice, postcard, arguments):
     with searcher("alice", *arguments) as ask:
         assert ask(NEED) == ["send_postcard"]
         make_tool(wire_name="write_postcard", title="Write a postcard", description=NEED)
-        eventually(lambda: len(ask(NEED)) == 2, seconds=1)
+        eventually(lambda: len(ask(NEED)) == 2)
         tool_review(postcard, status=ReviewStatus.QUARANTINED)
         assert ask(NEED) == ["write_postcard"]
 
@@ -69,7 +69,7 @@ def test_a_process_starts_from_what_another_kept_and_knows_what_changed_since(al
     path.unlink(missing_ok=True)
     with searcher("alice") as ask:
         assert ask(NEED) == ["send_postcard"]
-        eventually(path.exists, seconds=5, what="the keeping of the index")
+        eventually(path.exists, what="the keeping of the index")
     kept = path.stat().st_mtime_ns
     tool_delete(postcard)
     make_tool(wire_name="write_postcard", title="Write a postcard", description=NEED)

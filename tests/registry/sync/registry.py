@@ -20,7 +20,7 @@ from tests.live import free_port
 from tests.registry.publishing import TOOL
 
 PROGRAM = Path(__file__).parent / "verdaccio"
-START_SECONDS = 30
+START_SECONDS = 120
 CONFIG = """
 storage: ./storage
 web: {enable: false}
@@ -77,7 +77,7 @@ class Verdaccio:
             env={name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ},
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=180,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout
@@ -132,7 +132,7 @@ def _await(address: str, process: "subprocess.Popen[bytes]", log: Path) -> None:
     deadline = time.monotonic() + START_SECONDS
     while process.poll() is None and time.monotonic() < deadline:
         try:
-            httpx.get(f"{address}-/ping", timeout=2)
+            httpx.get(f"{address}-/ping", timeout=20)
         except httpx.TransportError:
             time.sleep(0.05)
         else:

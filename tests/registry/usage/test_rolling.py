@@ -138,17 +138,17 @@ def test_a_call_whose_transaction_ends_late_is_not_lost(alice):
             with transaction.atomic():
                 record(tool)
                 begun.set()
-                go.wait(20)
+                go.wait(60)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(slowly)
-        begun.wait(20)
+        assert begun.wait(60)
         record(tool)  # a later call that is committed before the earlier one
         assert usage_roll_up() == 1
         go.set()
-        slow.result(20)
+        slow.result(60)
     assert usage_roll_up() == 1
     assert counted() == [2, 2, 2, 2]
 
@@ -174,8 +174,8 @@ def test_many_writers_and_many_who_roll_up_lose_and_double_nothing(alice):
         writers = [pool.submit(write, place) for place in range(4)]
         rollers = [pool.submit(roll, place) for place in range(2)]
         for writer in writers:
-            writer.result(60)
-        rolled = sum(roller.result(60) for roller in rollers)
+            writer.result(180)
+        rolled = sum(roller.result(180) for roller in rollers)
     rolled += usage_roll_up()
     assert rolled == Invocation.objects.count() == 240
     assert counted() == [240] * 4

@@ -29,7 +29,7 @@ class FakeEncoder:
     def encode(self, texts: Sequence[str]) -> Floats:
         """Return vectors of words; `seen` grows by the texts."""
         if self.hold is not None:
-            self.hold.wait(10)
+            self.hold.wait(60)
         if self.fails:
             raise EncoderUnavailable("The encoder is away.")
         if self.refuses and any(self.refuses in text for text in texts):
