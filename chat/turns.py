@@ -322,8 +322,12 @@ async def _watch(turn_id: UUID) -> None:
 
 
 def _beat(turn_id: UUID) -> bool:
-    """Tell that this process lives; return False when the turn is to stop or was closed."""
-    alive = Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING, stop_requested_at=None)
+    """Tell that this process lives; return False when the turn is to stop or was closed.
+
+    It is to stop, too, when the account was closed in whose name it calls tools.
+    """
+    running = Turn.objects.filter(pk=turn_id, status=TurnStatus.RUNNING, stop_requested_at=None)
+    alive = running.filter(conversation__user__is_active=True)
     return bool(alive.update(heartbeat_at=timezone.now()))
 
 

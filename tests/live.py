@@ -41,6 +41,17 @@ def eventually(look: Callable[[], Any], *, seconds: float = 30, what: str = "") 
         time.sleep(0.05)
 
 
+def waits_for_lock() -> bool:
+    """Return whether another connection waits for what this one holds."""
+    with connection.cursor() as cursor:
+        # not pg_stat_activity, which a transaction sees as it was at its first look
+        cursor.execute(
+            "SELECT EXISTS (SELECT FROM pg_locks"
+            " WHERE NOT granted AND pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
+        )
+        return bool(cursor.fetchone()[0])
+
+
 _ports = cycle(random.sample(range(10_000, 30_000), 20_000))
 
 

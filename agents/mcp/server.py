@@ -10,7 +10,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel.server import NotificationOptions, Server
 from mcp.server.models import InitializationOptions
-from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.shared.exceptions import MCPError
 
 from agents.mcp.calls import Answer, call_tool
@@ -21,6 +20,7 @@ from agents.mcp.metering import Metered
 from agents.mcp.rendering import rendered, tools_text
 from agents.mcp.request_state import boundary
 from agents.mcp.requests import LARGEST_BODY
+from agents.mcp.sessions import Sessions
 from agents.mcp.visits import current_visit, schema_of_named, visit_of
 from config.lib.errors import DomainError
 from config.lib.threads import in_thread
@@ -30,7 +30,7 @@ NAME: Final = "outfitter"
 
 IDLE_SECONDS = 30 * 60.0
 MOST_SESSIONS = 2_000
-"""Sessions of the handshake revisions in one process."""
+"""Sessions of the handshake revisions in one process; `sessions` says how many one person has."""
 
 
 class McpServer(Server[dict[str, Any]]):
@@ -80,9 +80,9 @@ def make_server() -> McpServer:
     return server
 
 
-def make_manager(server: McpServer) -> StreamableHTTPSessionManager:
+def make_manager(server: McpServer) -> Sessions:
     """Return what speaks HTTP for the server; who may come in was checked before it."""
-    return StreamableHTTPSessionManager(
+    return Sessions(
         server,
         session_idle_timeout=IDLE_SECONDS,
         max_sessions=MOST_SESSIONS,

@@ -1,15 +1,22 @@
-"""Give people roles, on Django's own page of people."""
+"""Give people roles, and take leave of them, on Django's own page of people."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.contrib.auth.models import User
+from django.db import transaction
 from django.db.models import QuerySet
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse
 
+from registry.admin.leaving import kept_for, people_locked
 from registry.roles import BESIDE, Role, registrar_distrust, registrar_trust, role_give
+
+STAYS = (
+    "What people made and did stays, with who did it, and so do they. Take “Active” away from them "
+    "instead: they cannot sign in, and their tokens, runs and turns end."
+)
 
 
 def _giving(role: Role) -> Callable[[Any, HttpRequest, QuerySet[User]], None]:
@@ -60,6 +67,27 @@ class RoleAdmin(UserAdmin[User]):
     def has_trust_permission(self, request: HttpRequest) -> bool:
         """Say whether somebody may run the actions about registrars."""
         return cast(User, request.user).has_perm("registry.change_tool")
+
+    def response_action(self, *args: Any, **options: Any) -> HttpResponse | None:
+        """Carry an action out in one transaction, as the page that deletes one person does."""
+        with transaction.atomic():
+            return super().response_action(*args, **options)
+
+    def get_deleted_objects(
+        self, objs: QuerySet[User] | Sequence[User], request: HttpRequest
+    ) -> tuple[list[Any], dict[str, int], set[str], list[Any]]:
+        """Return what goes with people, or what keeps them, which nothing is made of meanwhile.
+
+        Who may delete people needs no right to each kind of row that goes with them: tokens and
+        schedules have no page that deletes them.
+        """
+        if transaction.get_connection().in_atomic_block:
+            people_locked(objs)
+        if kept := kept_for(objs):
+            self.message_user(request, STAYS, messages.WARNING)
+            return [], {}, set(), kept
+        going, counts, _, kept = super().get_deleted_objects(objs, request)
+        return going, counts, set(), kept
 
 
 admin.site.unregister(User)

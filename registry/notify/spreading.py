@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.db import transaction
 
-from registry.models import EventDelivery, Package, PendingEvent, Tool
+from registry.models import EventDelivery, EventSubscription, Package, PendingEvent, Tool
 from registry.notify.hearing import hearers
 from registry.notify.payloads import event_id, payload_of
 
@@ -30,7 +30,7 @@ def events_spread() -> int:
             tool = tools.get(event.tool_id) if event.tool_id else None
             of = _package_of(event)
             deliveries += _deliveries(event, tool, packages.get(of) if of else None)
-        EventDelivery.objects.bulk_create(deliveries, ignore_conflicts=True)
+        EventDelivery.objects.bulk_create(_addressed(deliveries), ignore_conflicts=True)
         PendingEvent.objects.filter(pk__in=[event.pk for event in events]).delete()
     return len(events)
 
@@ -46,6 +46,14 @@ def _deliveries(
         EventDelivery(subscription=each, event_id=name, type=event.type, payload=payload)
         for each in found
     ]
+
+
+def _addressed(deliveries: list[EventDelivery]) -> list[EventDelivery]:
+    """Return the deliveries whose subscriptions were not deleted meanwhile, nor will be first."""
+    wanted = {each.subscription_id for each in deliveries}
+    rows = EventSubscription.objects.select_for_update(no_key=True).filter(pk__in=wanted)
+    there = set(rows.order_by("pk").values_list("pk", flat=True))
+    return [each for each in deliveries if each.subscription_id in there]
 
 
 def _package_of(event: PendingEvent) -> UUID | None:

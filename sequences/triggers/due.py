@@ -37,7 +37,9 @@ def schedules_start(now: datetime) -> int:
 @transaction.atomic
 def _start(schedule_id: UUID, at: datetime | None, now: datetime) -> bool:
     """Claim one time of a schedule and start its run, both or neither; say whether it started."""
-    schedule = Schedule.objects.select_related("tool", "owner").get(pk=schedule_id)
+    schedule = Schedule.objects.select_related("tool", "owner").filter(pk=schedule_id).first()
+    if schedule is None:  # it was deleted meanwhile, maybe with its owner
+        return False
     try:
         after = next_after(schedule.cron, schedule.timezone, now)
     except InvalidInput as error:  # a time zone that is no more, or a time that never comes again

@@ -68,7 +68,11 @@ def deactivate(alice: User, key: str) -> None:
     User.objects.filter(pk=alice.pk).update(is_active=False)
 
 
-@pytest.mark.parametrize("act", [revoke, expire, deactivate])
+def delete(alice: User, key: str) -> None:
+    alice.delete()
+
+
+@pytest.mark.parametrize("act", [revoke, expire, deactivate, delete])
 async def test_a_stream_ends_when_its_personal_token_no_longer_works(alice, act):
     bearer = await in_thread(bearer_made, alice)
     await is_ended_by(bearer, act, alice, bearer.key)
@@ -82,7 +86,15 @@ def refresh(client: OAuthClient) -> None:
     OAuthClient.objects.get(pk=client.pk).accesstoken_set.all().delete()
 
 
-@pytest.mark.parametrize("act", [refuse, refresh])
+def leave(client: OAuthClient) -> None:
+    User.objects.filter(username="alice").update(is_active=False)
+
+
+def go(client: OAuthClient) -> None:
+    User.objects.get(username="alice").delete()
+
+
+@pytest.mark.parametrize("act", [refuse, refresh, leave, go])
 async def test_a_stream_ends_when_its_oauth_token_no_longer_works(alice, act):
     def let_in():
         client, browser = make_client(), Client()
@@ -149,8 +161,9 @@ def turn_of(alice: User) -> str:
     return f"/api/v1/conversations/{conversation.pk}/turns/{turn.pk}/events/"
 
 
+@pytest.mark.parametrize("act", [revoke, deactivate])
 @pytest.mark.parametrize("make", [run_of, turn_of])
-async def test_the_events_of_a_run_and_of_a_turn_end_with_the_token(alice, caller, make):
+async def test_the_events_of_a_run_and_of_a_turn_end_with_the_token(alice, caller, make, act):
     path = await in_thread(make, alice)
     _, text = await in_thread(token_create, alice, name="x")
     response = await caller.get(
@@ -164,7 +177,7 @@ async def test_the_events_of_a_run_and_of_a_turn_end_with_the_token(alice, calle
     reading = asyncio.create_task(read())
     await asyncio.sleep(1)
     assert not reading.done()
-    await in_thread(revoke, alice, "")
+    await in_thread(act, alice, "")
     told = await asyncio.wait_for(reading, SOON)
     assert not any(b"event: end" in part for part in told)
     again = await caller.get(path, headers={"authorization": f"Bearer {text}"})

@@ -4,14 +4,15 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import IntegrityError, connection, connections
+from django.contrib.auth.models import User
+from django.db import IntegrityError, connections
 from django.db.models.signals import pre_delete
 from django.urls import reverse
 
 from agents.approval_rules import rule_set
 from agents.link_settings import link_saved
 from agents.services import agent_delete
-from chat import queueing, services
+from chat import queueing, services, turns
 from chat.errors import QueueFull, RequestAnswered
 from chat.models import Conversation, InputRequest, Message, Turn
 from chat.models.message import Role
@@ -25,7 +26,7 @@ from registry.services import tool_delete
 from tests import factories
 from tests.chat.conftest import finished, waiting
 from tests.fakes.model_server import MODEL, Call, Reply
-from tests.live import eventually
+from tests.live import eventually, waits_for_lock
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -146,16 +147,6 @@ def test_what_a_turn_saves_while_it_is_being_deleted_keeps_nothing(waits, what):
     assert not Turn.objects.filter(pk=turn.pk).exists()
 
 
-def waits_for_lock() -> bool:
-    """Return whether another connection waits for what this one holds."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_stat_activity"
-            " WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid)))"
-        )
-        return cursor.fetchone()[0]
-
-
 def test_an_agent_that_is_deleted_takes_its_waiting_turn_with_it(alice, waits, client_for):
     turn, request = waits
     client = client_for(alice)
@@ -166,6 +157,39 @@ def test_an_agent_that_is_deleted_takes_its_waiting_turn_with_it(alice, waits, c
     assert answer.status_code < 500
     if Turn.objects.filter(pk=turn.pk).exists():
         assert finished(turn).finished_at is not None
+
+
+@pytest.mark.parametrize("page", ["delete", "changelist"])
+def test_a_person_whose_turn_runs_is_kept_and_so_is_the_turn(
+    governor, alice, conversation, model, client_for, page, caplog
+):
+    hold = threading.Event()
+    model.enqueue(Reply("Once upon a time there was", hold=hold))
+    turn = services.message_send(conversation, content="Tell a story")
+    eventually(lambda: turn.events.filter(name="text.delta").exists(), what="the first words")
+    sent = {"post": "yes", "action": "delete_selected", "_selected_action": [str(alice.pk)]}
+    address = reverse(f"admin:auth_user_{page}", args=[alice.pk] if page == "delete" else [])
+    try:
+        answer = client_for(governor).post(address, sent)
+    finally:
+        hold.set()
+    assert answer.status_code == 200
+    assert "alice: 1 agent, 1 conversation" in answer.content.decode()
+    assert finished(turn).status == TurnStatus.COMPLETED, turn.error
+    assert not [line for line in caplog.records if line.levelname == "ERROR"]
+
+
+def test_the_turn_of_an_account_that_is_closed_stops(alice, conversation, model, monkeypatch):
+    monkeypatch.setattr(turns, "HEARTBEAT_SECONDS", 0.1)
+    hold = threading.Event()
+    model.enqueue(Reply("Once upon a time there was", hold=hold))
+    turn = services.message_send(conversation, content="Tell a story")
+    eventually(lambda: turn.events.filter(name="text.delta").exists(), what="the first words")
+    User.objects.filter(pk=alice.pk).update(is_active=False)
+    try:
+        assert finished(turn).status == TurnStatus.STOPPED
+    finally:
+        hold.set()
 
 
 def test_a_tool_that_is_deleted_while_its_call_waits_is_told_to_the_model(alice, waits):

@@ -1,5 +1,6 @@
 """Runs to which something happens at the worst moment."""
 
+import re
 import time
 from datetime import timedelta
 from threading import Event, Thread
@@ -9,6 +10,7 @@ from uuid import uuid4
 import pytest
 from django.contrib.auth.models import User
 from django.db import InterfaceError, OperationalError, connection, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from config.lib.types import JsonObject
@@ -266,6 +268,25 @@ def test_the_account_of_a_run_that_is_closed_ends_it(
     run = ran(alice, step(tool_that(close, monkeypatch)), step(workshop.make("echo")))
     assert (run.status, run.error["code"]) == ("failed", "owner_inactive")
     assert [name for name, *_ in workshop.calls] == ["act"]
+
+
+@pytest.mark.parametrize("page", ["delete", "changelist"])
+def test_a_person_whose_run_is_at_work_is_kept_and_so_is_the_run(
+    alice: User, governor: User, client_for: Any, monkeypatch: pytest.MonkeyPatch, page: str
+) -> None:
+    answers = []
+
+    def delete(_: CallContext) -> str:
+        sent = {"post": "yes", "action": "delete_selected", "_selected_action": [str(alice.pk)]}
+        address = reverse(f"admin:auth_user_{page}", args=[alice.pk] if page == "delete" else [])
+        answers.append(client_for(governor).post(address, sent))
+        return "deleted?"
+
+    run = ran(alice, step(tool_that(delete, monkeypatch)), step(workshop.make("echo")))
+    assert (run.status, run.error) == ("succeeded", None)
+    assert answers[0].status_code == 200
+    told = re.search(r"alice: ([^<]*)", answers[0].content.decode())
+    assert told and {"1 run", "1 tool"} <= set(told[1].split(", "))
 
 
 def test_a_run_whose_account_was_closed_in_the_queue_calls_nothing(alice: User) -> None:

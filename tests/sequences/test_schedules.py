@@ -18,6 +18,7 @@ from registry.stopping import tool_stop
 from sequences import running, tasks
 from sequences.models import Run, Schedule
 from sequences.services import sequence_delete
+from sequences.triggers import due as triggers_due
 from sequences.triggers import schedules
 from sequences.triggers.cron import CronError, checked_cron, in_words, next_times
 from sequences.triggers.due import schedules_start
@@ -243,6 +244,24 @@ def test_a_schedule_of_a_closed_account_is_switched_off(alice: User, sequence: T
     schedule = schedule_create(alice, sequence, plan())
     User.objects.filter(pk=alice.pk).update(is_active=False)
     assert switched_off(schedule) == "owner_inactive"
+
+
+def test_a_schedule_that_goes_while_others_are_started_is_passed_by(
+    alice: User, bob: User, sequence: Tool, monkeypatch: pytest.MonkeyPatch, caplog: Any
+) -> None:
+    first, second = schedule_create(alice, sequence, plan()), factories.make_schedule(bob, sequence)
+    due(second)
+    now = due(first, timedelta(minutes=1))
+    start = triggers_due.run_start
+
+    def start_and_delete(*args: Any, **fields: Any) -> Run:
+        bob.delete()
+        return start(*args, **fields)
+
+    monkeypatch.setattr(triggers_due, "run_start", start_and_delete)
+    assert schedules_start(now) == 1
+    assert not Schedule.objects.filter(pk=second.pk).exists()
+    assert not [line for line in caplog.records if line.levelname == "ERROR"]
 
 
 def test_a_schedule_of_a_deleted_sequence_is_switched_off(alice: User, sequence: Tool) -> None:

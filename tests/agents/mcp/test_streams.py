@@ -90,6 +90,21 @@ def test_a_stream_ends_when_its_token_is_revoked(site, alice, opening):
     assert ends(site, opening(token_for(alice)), ApiToken.objects.all().delete) == 401
 
 
+def close(alice):
+    alice.is_active = False
+    alice.save()
+
+
+def delete(alice):
+    alice.delete()
+
+
+@BOTH
+@pytest.mark.parametrize("act", [close, delete])
+def test_a_stream_ends_when_its_person_leaves(site, alice, opening, act):
+    assert ends(site, opening(token_for(alice)), lambda: act(alice)) == 401
+
+
 @BOTH
 def test_a_stream_ends_when_a_program_is_taken_back(site, alice, opening, client_for):
     client = make_client()

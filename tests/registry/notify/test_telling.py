@@ -8,10 +8,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from agents.models import AgentTool
-from registry.models import EventDelivery, HealthChange, PendingEvent, Tool
+from registry.models import EventDelivery, EventSubscription, HealthChange, PendingEvent, Tool
+from registry.models.event_types import EventType
 from registry.models.package import ReviewStatus
 from registry.models.proposal import Cause, ProposalState
+from registry.notify import spreading
 from registry.notify.hastening import events_hasten
+from registry.notify.spreading import events_spread
 from registry.review.deciding import proposal_reject
 from registry.review.staging import package_announce
 from sequences.models import Run
@@ -230,6 +233,27 @@ def test_a_closed_account_is_told_nothing(alice: User, subscribe: Any, receiver:
     User.objects.filter(pk=alice.pk).update(is_active=False)
     finish(run, RunStatus.SUCCEEDED)
     assert tell() == 0 and receiver.asked == []
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_person_who_is_deleted_while_their_event_is_spread_is_told_nothing(
+    alice: User, subscribe: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deciding = [User.objects.create_superuser(name) for name in ("gone", "stays")]
+    for person in deciding:
+        subscribe(person, types=[EventType.REVIEW_OPENED])
+    heard = spreading.hearers
+
+    def heard_and_deleted(*args: Any) -> list[EventSubscription]:
+        found = heard(*args)
+        deciding[0].delete()
+        return found
+
+    monkeypatch.setattr(spreading, "hearers", heard_and_deleted)
+    package = factories.make_package(review_status=ReviewStatus.CANDIDATE, added_by=alice)
+    package_announce(package, cause=Cause.IMPORT, by=alice)
+    assert events_spread() == 1
+    assert [each.subscription.owner for each in EventDelivery.objects.all()] == [deciding[1]]
 
 
 def test_a_subscription_that_is_deleted_takes_what_waits_with_it(
