@@ -224,7 +224,7 @@ def test_an_endless_answer_that_is_slow_meets_the_time_limit(
     conversation, model, say, goes_on, settings
 ):
     settings.MODEL_TOTAL_SECONDS = 3
-    model.enqueue(Reply("and on ", endless=True, pause=0.02))
+    model.enqueue(Reply("and on ", endless=True, pause=0.1))  # LiteLLM ends it at 100 alike
     turn = say(conversation, "Never end")
     assert turn.error["code"] == "model_timeout"
     assert words_of(turn).startswith("and on and on")
