@@ -8,7 +8,7 @@ from functools import cache, partial
 from uuid import UUID
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, transaction
 from django.db.models import Q
 from django.dispatch import receiver
 from django.utils import timezone
@@ -317,8 +317,11 @@ async def _watch(turn_id: UUID) -> None:
         while True:
             # woken early by the subscription too: a stop that came before it is found then
             await stops.wait(HEARTBEAT_SECONDS)
-            if not await in_thread(_beat, turn_id):
-                return
+            try:
+                if not await in_thread(_beat, turn_id):
+                    return
+            except DatabaseError as problem:  # nobody asked to stop; the next look may succeed
+                logger.warning("Turn %s gave no sign of life: %s", turn_id, problem)
 
 
 def _beat(turn_id: UUID) -> bool:

@@ -26,10 +26,12 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-START_SECONDS = 90
+START_SECONDS = 180
+MOST_WORKERS = 8
+"""Parallel workers of pytest that have ports of their own, which no other of them probes."""
 
 
-def eventually(look: Callable[[], Any], *, seconds: float = 30, what: str = "") -> Any:
+def eventually(look: Callable[[], Any], *, seconds: float = 60, what: str = "") -> Any:
     """Return what `look` gives once it is truthy; fail with what was last seen otherwise."""
     deadline = time.monotonic() + seconds
     while True:
@@ -52,7 +54,9 @@ def waits_for_lock() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-_ports = cycle(random.sample(range(10_000, 30_000), 20_000))
+_place = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % MOST_WORKERS
+_own = range(10_000 + _place, 30_000, MOST_WORKERS)
+_ports = cycle(random.sample(_own, len(_own)))
 
 
 def free_port() -> int:

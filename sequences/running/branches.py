@@ -1,6 +1,7 @@
 """Do the steps of a block, its branches at the same time."""
 
 from functools import partial
+from math import inf
 
 from sequences.models.run_step import StepStatus
 from sequences.running.journey import Journey, Known, Stop, Why, remember
@@ -35,7 +36,15 @@ def play_block(journey: Journey, block: Block, known: Known) -> Stop | None:
     for step in block.steps:
         if (row := journey.ended(step)) is not None:
             remember(known, step, row)
-    return min(stops, key=lambda stop: (stop.why, stop.row.number if stop.row else 0), default=None)
+    return min(stops, key=_rank, default=None)
+
+
+def _rank(stop: Stop) -> tuple[Why, float]:
+    """Put what counts first: the gravest reason, and of those the one with a step to name.
+
+    A branch that ends because another one failed has none, and does not say how the run ends.
+    """
+    return stop.why, stop.row.number if stop.row else inf
 
 
 def _play_branch(journey: Journey, branch: Branch, known: Known) -> Stop | None:

@@ -25,7 +25,7 @@ from tests.sequences import workshop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-SOON = 20
+SOON = 60
 
 
 @pytest.fixture(autouse=True)
@@ -114,8 +114,10 @@ async def is_ended_by(bearer, act, *given):
 
     async with asyncio.timeout(SOON):
         reading = asyncio.create_task(read())
-        await asyncio.sleep(0.5)
-        assert told and not reading.done()
+        while not told:
+            await asyncio.sleep(0.02)
+        await asyncio.sleep(0.5)  # its token is looked at meanwhile
+        assert not reading.done()
         await in_thread(act, *given)
         await reading
     assert not lifelines._of_loop[asyncio.get_running_loop()]._lines

@@ -1,7 +1,7 @@
 """Ask the scripted model without a turn."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,8 +59,12 @@ def ask(
     protocol: str = "auto",
     answer_only: bool = False,
     times: int = 1,
+    hear: Callable[[Any], None] = lambda event: None,
 ) -> Asked:
-    """Ask models (the scripted one) through LiteLLM's HTTP path; `times` with one `Asking`."""
+    """Ask models (the scripted one) through LiteLLM's HTTP path; `times` with one `Asking`.
+
+    `hear` is called with each event before the asking goes on.
+    """
     asked = Asked()
     asking = Asking(models or (MODEL,), protocol, asked)
 
@@ -68,6 +72,7 @@ def ask(
         for _ in range(times):
             async for event in asking(messages, tools, answer_only=answer_only):
                 asked.events.append(event)
+                hear(event)
 
     try:
         asyncio.run(listen())

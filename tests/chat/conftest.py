@@ -9,13 +9,16 @@ from django.contrib.auth.models import User
 from django.db import connections
 from django.test import AsyncClient
 
-from chat import services
+from chat import services, turns
 from chat.llm import library
 from chat.models import Conversation, InputRequest, Turn
 from chat.models.turn import AT_WORK, OPEN, TurnStatus
 from registry.search import service as search_service
 from tests.fakes.model_server import ModelServer, served
 from tests.live import eventually
+
+PATIENCE = 120
+"""Seconds that a busy machine may take for a turn, which a quiet one does in one or two."""
 
 
 @pytest.fixture(autouse=True)
@@ -33,8 +36,11 @@ def _served_model() -> Iterator[ModelServer]:
 
 
 @pytest.fixture
-def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelServer:
-    """Give the scripted model, with an empty script."""
+def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModelServer]:
+    """Give the scripted model, with an empty script.
+
+    A turn that a test leaves at work ends before the next test, whose script it would read.
+    """
     monkeypatch.setenv("OPENAI_API_BASE", _served_model.url)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-scripted-secret-key")
     # the waits are the product's, only shorter
@@ -43,7 +49,8 @@ def model(_served_model: ModelServer, monkeypatch: pytest.MonkeyPatch) -> ModelS
     _served_model._script.clear()
     _served_model.keyed.clear()
     _served_model._embeddings.clear()
-    return _served_model
+    yield _served_model
+    eventually(lambda: not turns._running, seconds=PATIENCE, what="the end of the test's turns")
 
 
 def waiting(turn: Turn) -> list[InputRequest]:
@@ -53,7 +60,7 @@ def waiting(turn: Turn) -> list[InputRequest]:
         turn.refresh_from_db()
         return turn.status not in AT_WORK
 
-    eventually(look, what="the turn's pause")
+    eventually(look, seconds=PATIENCE, what="the turn's pause")
     assert turn.status == TurnStatus.WAITING, turn.error
     return list(turn.input_requests.filter(answered_at=None).order_by("created_at", "pk"))
 
@@ -65,7 +72,7 @@ def finished(turn: Turn) -> Turn:
         turn.refresh_from_db()
         return turn.status not in OPEN
 
-    eventually(look, what="the turn's end")
+    eventually(look, seconds=PATIENCE, what="the turn's end")
     return turn
 
 

@@ -191,14 +191,14 @@ def test_an_agent_that_is_done_before_the_other_waits_is_not_waited_for_for_ever
     def late(turn_id, *args):
         if Turn.objects.get(pk=turn_id).conversation_id == conversation.pk:
             held.set()
-            go.wait(30)
+            go.wait(120)
         return real(turn_id, *args)
 
     monkeypatch.setattr(turns, "turn_wait", late)
     model.calls(Call("ask_expert", {"message": "What is 17*23?"}, "ask"))
     model.calls(Call("calculator", {"expression": "17*23"}, "sum"))
     turn = services.message_send(conversation, content="Ask the expert.")
-    assert held.wait(30)
+    assert held.wait(60)
     inner = Turn.objects.get(conversation__asked_in=turn)
     model.enqueue("It is 391.", "391.")
     request_answer(alice, waiting(inner)[0].pk, Reply(decision="approve"))
@@ -236,7 +236,7 @@ def test_an_agent_whose_conversation_was_deleted_is_not_asked_again(
     async def late(turn_id, sent=None):
         from chat.threads import in_thread
 
-        await in_thread(held.wait, 30)
+        await in_thread(held.wait, 120)
         await real(turn_id, sent)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -87,7 +87,7 @@ async def test_words_after_a_pause_go_at_once_too(turn):
     for said, word in enumerate(("One", "two", "three")):
         await log.say(word)
         await asyncio.sleep(3 * COALESCE_SECONDS)
-        async with asyncio.timeout(10):  # it is written beside, by a thread of its own
+        async with asyncio.timeout(60):  # it is written beside, by a thread of its own
             while not (events := await in_thread(events_after, turn.pk, said)):
                 await asyncio.sleep(0.01)
         assert [event.data for event in events] == [{"text": word}]
@@ -97,7 +97,7 @@ async def test_words_are_written_when_nothing_follows_them(turn):
     log = EventLog(turn.pk)
     await log.say("Alone")
     async with aclosing(follow(turn.pk)) as events:
-        event = await asyncio.wait_for(anext(events), 10)
+        event = await asyncio.wait_for(anext(events), 60)
     assert event.data == {"text": "Alone"}
 
 

@@ -204,9 +204,9 @@ def test_an_empty_answer_is_asked_for_again(conversation, model, say):
 def test_five_megabytes_of_words_are_kept_or_refused_in_words(conversation, model, say, goes_on):
     story = "".join(f"Once upon a time {n} " for n in range(250_000))
     model.enqueue(Reply(story, piece=5_000))
-    before = time.monotonic()
+    before = time.process_time()
     turn = say(conversation, "Write a lot")
-    assert time.monotonic() - before < 20
+    assert time.process_time() - before < 20, "the work grows with the square of the words"
     assert turn.error["code"] == "answer_too_long"
     assert words_of(turn).startswith("Once upon a time 0 Once")
     goes_on()
@@ -223,8 +223,8 @@ def test_a_model_that_says_the_same_for_ever_is_ended(conversation, model, say, 
 def test_an_endless_answer_that_is_slow_meets_the_time_limit(
     conversation, model, say, goes_on, settings
 ):
-    settings.MODEL_TOTAL_SECONDS = 1
-    model.enqueue(Reply("and on ", endless=True, pause=0.02))
+    settings.MODEL_TOTAL_SECONDS = 3
+    model.enqueue(Reply("and on ", endless=True, pause=0.1))  # LiteLLM ends it at 100 alike
     turn = say(conversation, "Never end")
     assert turn.error["code"] == "model_timeout"
     assert words_of(turn).startswith("and on and on")

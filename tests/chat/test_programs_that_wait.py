@@ -226,7 +226,7 @@ def test_of_two_people_answering_an_inner_call_at_once_one_counts(conversation, 
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert sorted(outcomes) == ["request_answered"] * 3 + ["taken"]
     assert finished(turn).status == TurnStatus.COMPLETED
     assert calls_made().count(("calculator", "approved")) == 1
@@ -353,11 +353,11 @@ second = await tool_call("calculator", expression="2+2")
         real(self, call)
         if not go.is_set():
             held.set()
-            go.wait(30)
+            go.wait(120)
 
     monkeypatch.setattr(pausing.PausableCalls, "end", dying)
     request_answer(alice, request.pk, Reply(decision="approve"))
-    assert held.wait(30)
+    assert held.wait(60)
     kept = ProgramCall.objects.exclude(key="start").get()
     assert kept.outcome["output"]["result"] == 2
     turns.turns_interrupt()

@@ -200,7 +200,7 @@ def test_of_two_answers_at_once_one_counts(conversation, model, alice, asking):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(20)
+        thread.join(60)
     assert sorted(outcomes)[-1] == "request_answered"
     assert len(outcomes) == 2
     assert finished(turn).status == TurnStatus.COMPLETED

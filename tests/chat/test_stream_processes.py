@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-import time
 from datetime import timedelta
 from pathlib import Path
 
@@ -27,7 +26,7 @@ from tests.web_process import web_process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("live")]
 
-SOON = 10
+SOON = 60
 
 
 @pytest.fixture
@@ -64,7 +63,7 @@ def test_a_process_serves_more_streams_than_it_has_connections_and_lets_go_of_th
     most: int = settings.DATABASES["default"]["OPTIONS"]["pool"]["max_size"]
     with web_process(tmp_path) as (process, port):
         limits = httpx.Limits(max_connections=None)
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=15) as client:
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", limits=limits, timeout=60) as client:
             streams = [
                 client.stream("GET", events_of(turn), headers=bearer) for _ in range(2 * most)
             ]
@@ -72,13 +71,13 @@ def test_a_process_serves_more_streams_than_it_has_connections_and_lets_go_of_th
             told = [answer.iter_text() for answer in answers]
             for each in told:
                 assert next(each).startswith("id: 1\nevent: turn.started")
-            assert subscribers(turn) == 1
+            eventually(lambda: subscribers(turn) == 1, what="one subscription for all")
             threads = Path(f"/proc/{process.popen.pid}/task")
             assert len(list(threads.iterdir())) < 2 * most, "a thread for each stream"
             assert client.get("/api/v1/conversations/", headers=bearer).status_code != 500
             for stream in streams:
                 stream.__exit__(None, None, None)
-        eventually(lambda: not subscribers(turn), seconds=5, what="letting go")
+        eventually(lambda: not subscribers(turn), what="letting go")
 
 
 def test_a_turn_is_followed_in_another_process_which_tells_that_the_first_was_killed(
@@ -119,18 +118,16 @@ def test_a_process_that_is_told_to_end_closes_its_turns_at_once_and_waits_for_no
     path = f"/api/v1/conversations/{factories.make_conversation(alice, agent).pk}/messages/"
     env = {"OPENAI_API_BASE": model.url, "OPENAI_API_KEY": "sk-scripted"}
     model.enqueue(Reply("One two three.", hold=(hold := threading.Event())))
-    with web_process(tmp_path, env=env, patience=30) as (process, port):
+    with web_process(tmp_path, env=env, patience=600) as (process, port):
         url = f"http://127.0.0.1:{port}{path}"
         with httpx.stream("POST", url, json={"content": "Hi"}, headers=bearer, timeout=60) as sent:
             lines = sent.iter_lines()
             while "One two" not in next(lines):
                 pass
-            told = time.monotonic()
             process.popen.send_signal(signal.SIGTERM)
             rest = list(lines)
-        process.popen.wait(30)
-        took = time.monotonic() - told
+        # it does not wait for the stream, which it may do for ten minutes
+        process.popen.wait(SOON)
     hold.set()
     assert "event: turn.failed" in rest
     assert any('"turn_interrupted"' in line for line in rest)
-    assert took < SOON, "it waited for the stream, which it may do for half a minute"

@@ -2,11 +2,13 @@
 
 import threading
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
-from chat import services
+from chat import services, turns
 from chat.endings import turns_close_stale
 from chat.errors import TurnOpen
 from chat.models import Conversation, Turn
@@ -184,6 +186,27 @@ def test_a_turn_that_lives_is_not_closed(conversation):
     turns_close_stale(conversation.pk)
     living.refresh_from_db()
     assert living.status in OPEN
+
+
+def test_a_sign_of_life_that_the_database_did_not_take_stops_no_turn(
+    conversation, model, monkeypatch
+):
+    hold, again, real = threading.Event(), threading.Event(), turns._beat
+    problems = [OperationalError("No connection is free.")]
+
+    def beat(turn_id: UUID) -> bool:
+        if problems:
+            raise problems.pop()
+        again.set()
+        return real(turn_id)
+
+    monkeypatch.setattr(turns, "_beat", beat)
+    monkeypatch.setattr(turns, "HEARTBEAT_SECONDS", 0.1)
+    model.enqueue(Reply("Once upon a time there was", hold=hold))
+    turn = services.message_send(conversation, content="Tell a story")
+    assert again.wait(60), "it gives signs of life as before"
+    hold.set()
+    assert finished(turn).status == TurnStatus.COMPLETED
 
 
 def test_a_call_that_was_cut_off_has_an_answer_in_the_history(conversation, model, say):

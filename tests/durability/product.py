@@ -72,7 +72,7 @@ class Worker:
         children = Path(f"/proc/{self.popen.pid}/task/{self.popen.pid}/children")
         try:
             return [int(pid) for pid in children.read_text().split()]
-        except FileNotFoundError:
+        except (FileNotFoundError, ProcessLookupError):  # it ended before, or meanwhile
             return []
 
     def kill(self) -> None:

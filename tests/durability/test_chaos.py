@@ -21,7 +21,7 @@ def test_no_run_is_lost_and_nothing_is_done_twice(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=600,
+        timeout=1800,
     )
     assert done.returncode == 0, done.stderr[-4000:]
     report = json.loads(done.stdout.splitlines()[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from urllib.parse import urljoin
 
@@ -18,8 +19,12 @@ from registry.review.deciding import proposal_approve
 from registry.services import tool_publish
 from tests.factories import make_agent, make_builtin, make_tool, make_user
 from tests.fakes.web_server import serving
+from tests.live import START_SECONDS, eventually
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("live")]
+
+# longer than the five seconds that httpx waits: a busy machine may take them for an answer
+get, post, delete = (partial(ask, timeout=60) for ask in (httpx.get, httpx.post, httpx.delete))
 
 
 @dataclass
@@ -50,7 +55,7 @@ class DynamicToolAgent:
         self._discover_tools()
 
     def _discover_tools(self) -> None:
-        response = httpx.get(self.discovery_url, headers=self.headers)
+        response = get(self.discovery_url, headers=self.headers)
         if response.status_code == 200:
             self.available_tools = [DiscoveredTool.of(data) for data in response.json()["tools"]]
 
@@ -77,7 +82,7 @@ class DynamicToolAgent:
 
     def use_tool(self, tool_name: str, **kwargs: Any) -> Any:
         endpoint = urljoin(self.discovery_url, self.get_tool(tool_name).endpoint)
-        response = httpx.post(endpoint, json=kwargs, headers=self.headers)
+        response = post(endpoint, json=kwargs, headers=self.headers)
         response.raise_for_status()
         self.tool_usage_count[tool_name] += 1
         return response.json()
@@ -115,13 +120,11 @@ def test_each_agent_finds_just_its_tools_and_uses_them(heist):
     assert hacker.names == ["file_reader", "simulation_data"]
     assert safecracker.names == ["calculator"]
     assert DynamicToolAgent("planner", token(crew), heist).names == []
-    assert len(httpx.get(heist).json()["tools"]) == 4
+    assert len(get(heist).json()["tools"]) == 4
 
     for _ in range(2):
         assert safecracker.use_tool("calculator", expression="2 + 2 * 20")["result"] == 42
-    refused = httpx.post(
-        f"{heist}tools/calculator/", json={"expression": "1"}, headers=hacker.headers
-    )
+    refused = post(f"{heist}tools/calculator/", json={"expression": "1"}, headers=hacker.headers)
     assert (refused.status_code, refused.json()["code"]) == (403, "permission_refused")
     assert safecracker.get_tool_usage_stats() == {
         "agent": "safecracker",
@@ -130,7 +133,7 @@ def test_each_agent_finds_just_its_tools_and_uses_them(heist):
         "usage_by_tool": {"calculator": 2},
         "most_used_tool": "calculator",
     }
-    text = httpx.get(f"{heist}?format=text", headers=safecracker.headers).text
+    text = get(f"{heist}?format=text", headers=safecracker.headers).text
     assert text.strip() == safecracker.generate_tool_prompt_context()
     assert Invocation.objects.filter(caller="rest", outcome="succeeded").count() == 2
 
@@ -152,7 +155,7 @@ def test_a_tool_that_is_registered_while_all_runs_is_rediscovered_and_used(heist
             "port": service.port,
         }
         headers = {"Authorization": f"Bearer {key}"}
-        made = httpx.post(f"{heist}tools/register/", json=body, headers=headers)
+        made = post(f"{heist}tools/register/", json=body, headers=headers)
         assert (made.status_code, made.json()["state"]) == (201, "waiting")
         agent.rediscover_tools()
         assert agent.names == []
@@ -161,14 +164,17 @@ def test_a_tool_that_is_registered_while_all_runs_is_rediscovered_and_used(heist
         agent.rediscover_tools()
         assert agent.names == ["weather_forecast"]
         assert agent.use_tool("weather_forecast") == {"sky": "blue"}
-        found = httpx.get(
+        searching = partial(
+            get,
             urljoin(heist, "/api/v1/tools/search/"),
             params={"q": "weather"},
             headers={"Authorization": f"Bearer {token_create(crew, name='s')[1]}"},
-        ).json()
-        assert [each["tool"]["name"] for each in found["results"]] == ["weather_forecast"]
+        )
+        # the index hears of the tool a moment later
+        found = eventually(lambda: searching().json()["results"], what="the tool in the search")
+        assert [each["tool"]["name"] for each in found] == ["weather_forecast"]
 
-    gone = httpx.delete(f"{heist}tools/weather_forecast/", headers=headers)
+    gone = delete(f"{heist}tools/weather_forecast/", headers=headers)
     assert gone.status_code == 200
     agent.rediscover_tools()
     assert agent.names == []
@@ -205,7 +211,7 @@ def test_two_teams_have_two_toolsets_behind_two_addresses(heist):
     assert team_a.use_tool("calculator", expression="6 * 7")["result"] == 42
     call = Invocation.objects.get()
     assert call.agent_id == Agent.objects.get(slug="team-a").pk
-    usage = httpx.get(urljoin(heist, "/api/v1/agents/team-a/usage/"), headers=team_a.headers).json()
+    usage = get(urljoin(heist, "/api/v1/agents/team-a/usage/"), headers=team_a.headers).json()
     assert {name: usage[name] for name in team_a.get_tool_usage_stats()} == {
         "agent": "team-a",
         "total_tools_available": 1,
@@ -216,7 +222,7 @@ def test_two_teams_have_two_toolsets_behind_two_addresses(heist):
 
 
 def test_the_inventory_is_one_request_away(heist):
-    assert httpx.get(f"{heist}stats/").json() == {
+    assert get(f"{heist}stats/").json() == {
         "total_tools": 4,
         "tools_by_name": ["calculator", "database_query", "file_reader", "simulation_data"],
         "scope_usage": {
@@ -231,18 +237,16 @@ def test_the_inventory_is_one_request_away(heist):
 
 def test_a_checker_sees_each_service_and_one_that_was_stopped(live):
     def told():
-        answer = httpx.get(f"{live.url}/readyz", timeout=20)
+        answer = get(f"{live.url}/readyz")
         return answer.status_code, {check["name"]: check for check in answer.json()["checks"]}
 
-    from tests.live import eventually
-
-    eventually(lambda: told()[1]["worker"]["ok"], seconds=60)
+    eventually(lambda: told()[1]["worker"]["ok"], seconds=START_SECONDS)
     worker = live.processes["worker"]
     worker.stop()
     try:
-        eventually(lambda: not told()[1]["worker"]["ok"], seconds=60)
+        eventually(lambda: not told()[1]["worker"]["ok"], seconds=START_SECONDS)
         assert told()[0] == 503
         assert told()[1]["database"]["ok"]
     finally:
         worker.start()
-    eventually(lambda: told()[1]["worker"]["ok"], seconds=90)
+    eventually(lambda: told()[1]["worker"]["ok"], seconds=START_SECONDS)

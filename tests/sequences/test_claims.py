@@ -167,7 +167,10 @@ def test_a_run_inside_of_a_step_needs_no_place(alice: User, tool: Tool) -> None:
     assert run_claim(workshop.run_of(sequence, alice, parent_step=row).pk) is not None
 
 
-def test_only_runs_with_a_place_are_sent_again(alice: User, tool: Tool, sent: list[str]) -> None:
+def test_only_runs_with_a_place_are_sent_again(
+    alice: User, tool: Tool, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reaper, "_messages", lambda: 0)  # other tests may have left some
     sequence = limited(alice, tool, most=2)
     claimed(sequence, alice)
     runs = [workshop.run_of(sequence, alice) for _ in range(3)]

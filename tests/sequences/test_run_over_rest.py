@@ -76,13 +76,13 @@ def test_the_same_key_sent_at_once_starts_one_run(alice: User) -> None:
 
 
 def test_a_run_that_ends_in_time_comes_with_its_output(alice: User, worker: None) -> None:
-    answer = post(alice, address(alice) + "?wait=20")
+    answer = post(alice, address(alice) + "?wait=30")
     assert (answer.status_code, answer.json()["status"]) == (202, "succeeded")
     assert answer.json()["output"][0]["output"] == {"n": 1} and answer.json()["error"] is None
 
 
 def test_a_run_that_fails_in_time_comes_with_its_error(alice: User, worker: None) -> None:
-    told = post(alice, address(alice, "fail") + "?wait=20").json()
+    told = post(alice, address(alice, "fail") + "?wait=30").json()
     assert (told["status"], told["error"]["code"]) == ("failed", "tool_failed")
 
 

@@ -6,6 +6,8 @@ import pytest
 from django.contrib.auth.models import User
 
 from config.lib.types import JsonObject
+from sequences.running import playing
+from sequences.running.journey import Journey
 from tests import factories
 from tests.sequences import workshop
 from tests.sequences.workshop import fixed, ran, statuses, step
@@ -67,7 +69,7 @@ def test_when_a_branch_fails_the_others_end_with_the_step_in_flight(alice: User)
         beside(meet, "one"),
         beside(workshop.make("fail"), "one"),
         beside(meet, "two"),
-        beside(workshop.make("until_cancelled"), "two", timeoutSeconds=1),
+        beside(workshop.make("until_cancelled"), "two", timeoutSeconds=3),
         beside(echo, "two"),
         step(echo),
     )
@@ -76,6 +78,31 @@ def test_when_a_branch_fails_the_others_end_with_the_step_in_flight(alice: User)
     assert (told[1], told[2], told[3]) == ("succeeded", "failed", "succeeded")
     assert not {5, 6} & set(told)
     assert "running" not in told.values()
+
+
+def test_a_failure_ends_the_run_although_another_branch_had_more_to_do(
+    alice: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Journey] = []
+
+    def begin(*parts: Any) -> Journey:
+        begun.append(Journey(*parts))
+        return begun[0]
+
+    def until_halted(*_: object) -> str:
+        assert begun[0].halted.wait(30)
+        return "done"
+
+    monkeypatch.setattr(playing, "Journey", begin)
+    monkeypatch.setattr(workshop.WorkshopExecutor, "until_halted", until_halted, raising=False)
+    run = ran(
+        alice,
+        beside(workshop.make("fail"), "one"),
+        beside(workshop.make("until_halted"), "two"),
+        beside(workshop.make("echo"), "two"),
+    )
+    assert (run.status, statuses(run)) == ("failed", {1: "failed", 2: "succeeded"})
+    assert run.error["message"] == "Step 1 (fail) failed: It is broken."
 
 
 def test_a_branch_that_may_fail_stops_nobody(alice: User) -> None:
@@ -91,7 +118,7 @@ def test_a_branch_that_may_fail_stops_nobody(alice: User) -> None:
 def test_a_cancel_ends_all_branches(alice: User) -> None:
     run = ran(
         alice,
-        beside(workshop.make("cancel_run"), "one"),
+        beside(workshop.make("cancel_together"), "one"),
         beside(workshop.make("until_cancelled"), "two"),
         beside(workshop.make("echo"), "two"),
     )

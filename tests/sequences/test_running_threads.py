@@ -12,7 +12,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 def test_jobs_are_done_at_the_same_time() -> None:
     together = Barrier(3)
-    threads.share([partial(together.wait, 10)] * 3, at_once=3)  # type: ignore[list-item]
+    threads.share([partial(together.wait, 60)] * 3, at_once=3)  # type: ignore[list-item]
 
 
 def test_no_more_jobs_than_asked_for_are_done_at_a_time() -> None:
@@ -24,7 +24,7 @@ def test_no_more_jobs_than_asked_for_are_done_at_a_time() -> None:
         with lock:
             now += 1
             most = max(most, now)
-        pairs.wait(10)
+        pairs.wait(60)
         with lock:
             now -= 1
 

@@ -63,7 +63,7 @@ class WorkshopExecutor:
         return "at last"
 
     def until_cancelled(self, arguments: JsonObject, context: CallContext) -> Any:
-        if context.cancel.wait(20):
+        if context.cancel.wait(60):
             raise CallCancelled
         return "never stopped"
 
@@ -73,6 +73,11 @@ class WorkshopExecutor:
 
         Run.objects.filter(pk=context.run_id).update(cancel_requested_at=timezone.now())
         return self.until_cancelled(arguments, context)
+
+    def cancel_together(self, arguments: JsonObject, context: CallContext) -> Any:
+        """Ask for the cancel once another call is in flight beside this one."""
+        until(lambda: len(calls) >= 2)
+        return self.cancel_run(arguments, context)
 
     def cancel_and_go_on(self, arguments: JsonObject, context: CallContext) -> Any:
         """Ask for the cancel of the run that calls it, and answer before that is noticed."""
@@ -90,7 +95,7 @@ class WorkshopExecutor:
 
     def slowly(self, arguments: JsonObject, context: CallContext) -> Any:
         """Answer although it was told to stop."""
-        context.cancel.wait(20)
+        context.cancel.wait(60)
         return "late"
 
     def double(self, arguments: JsonObject, context: CallContext) -> Any:
@@ -101,7 +106,7 @@ class WorkshopExecutor:
     def meet(self, arguments: JsonObject, context: CallContext) -> Any:
         """Answer once as many calls as `together` says are in flight at the same time."""
         try:
-            meeting.wait(10)
+            meeting.wait(60)
         except BrokenBarrierError:
             raise ToolFailed("Nobody came.") from None
         return arguments.get("n")
@@ -150,7 +155,7 @@ def run_of(sequence: Tool, user: User, **fields: Any) -> Run:
     return Run.objects.create(tool=sequence, tool_version=version, user=user, **values)
 
 
-def until(look: Any, seconds: float = 10) -> Any:
+def until(look: Any, seconds: float = 30) -> Any:
     """Return what `look` gives once it is truthy, or fail."""
     deadline = time.monotonic() + seconds
     while not (seen := look()):

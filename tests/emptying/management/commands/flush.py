@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.core.management.commands import flush
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
+from psycopg.errors import DeadlockDetected
 
 from registry.models.triggers import AUDIT_CHANNEL, CHANGE_CHANNEL
 
@@ -16,6 +19,9 @@ KEPT = "kept"
 
 MOST_BYTES = 32_000_000
 """Beyond this much, dead rows included, the tables are truncated."""
+
+MOST_DEADLOCKS = 5
+"""So many times PostgreSQL may end this and not the writer that it waits for."""
 
 FOLLOWED = ("registry_tool", "registry_package")
 """Readers of these know by their files that they were emptied; see `registry.search.position`."""
@@ -33,7 +39,7 @@ class Command(flush.Command):
         with connection.cursor() as cursor:
             kept = _kept(cursor)
             if kept:
-                _restore(connection, cursor, tables, kept)
+                _restored(partial(_restore, connection, cursor, tables, kept))
                 return
         super().handle(**options)
         with connection.cursor() as cursor:
@@ -49,6 +55,19 @@ def _keep(cursor: CursorWrapper, tables: list[str]) -> None:
     filled = [table for table in tables if _has_rows(cursor, table)]
     copies = [f"CREATE TABLE {KEPT}.{name} AS TABLE public.{name}" for name in filled]
     cursor.execute("; ".join([f"CREATE SCHEMA {KEPT}", *copies]))
+
+
+def _restored(restore: Callable[[], None]) -> None:
+    """Empty the tables, again where that and a last write of the test waited for each other."""
+    for _ in range(MOST_DEADLOCKS):
+        try:
+            restore()
+        except OperationalError as problem:
+            if not isinstance(problem.__cause__, DeadlockDetected):
+                raise
+        else:
+            return
+    restore()
 
 
 def _restore(
