@@ -26,7 +26,8 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-START_SECONDS = 90
+START_SECONDS = 300
+"""Far more than it takes, on a machine that may be busy."""
 
 
 def eventually(look: Callable[[], Any], *, seconds: float = 30, what: str = "") -> Any:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.live import Process, answers, environment, eventually, free_port
+from tests.live import START_SECONDS, Process, answers, environment, eventually, free_port
 
 PRODUCT = "config.asgi:application"
 
@@ -33,7 +33,9 @@ def web_process(
     process.start()
     try:
         url = f"http://127.0.0.1:{port}"
-        eventually(lambda: process.lives() and answers(url), seconds=90, what="the web process")
+        eventually(
+            lambda: process.lives() and answers(url), seconds=START_SECONDS, what="the web process"
+        )
         yield process, port
     finally:
         process.stop()

@@ -27,6 +27,9 @@ from starlette.routing import Route
 MODEL = "openai/scripted"
 EMBEDDING_MODEL = "openai/scripted-embedding"
 DIMENSIONS = 64
+HELD_SECONDS = 300
+"""How long an answer is held at most: longer than a slow test takes to let go of it."""
+
 PIECE = 7
 """Characters of one streamed piece; small, so that arguments come in several."""
 
@@ -159,7 +162,7 @@ class ModelServer:
         self.requests.append(body)
         told = self._embeddings.popleft() if self._embeddings else Embedding()
         if told.hold:
-            await asyncio.to_thread(told.hold.wait, 30)
+            await asyncio.to_thread(told.hold.wait, HELD_SECONDS)
         if told.status != 200:
             return _refusal(told.status, told.error)
         rows = [
@@ -213,7 +216,7 @@ async def _lines(reply: Reply) -> AsyncIterator[str | bytes]:
         if number and reply.pause:
             await asyncio.sleep(reply.pause)
         if number == 1 and reply.hold:
-            await asyncio.to_thread(reply.hold.wait, 30)
+            await asyncio.to_thread(reply.hold.wait, HELD_SECONDS)
         yield _line({"choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     if reply.dies:
         raise ConnectionResetError("The script says that the model dies here.")
