@@ -45,6 +45,10 @@ class Outcome:
         return bool(self.passed - {_OF_ALL} or self.wrong)
 
 
+NOTHING = Outcome(frozenset(), {})
+"""Of a scenario that did not get as far as to say anything."""
+
+
 class Suite:
     """The installed suite; it keeps what it finds in a folder."""
 
@@ -75,7 +79,7 @@ class Suite:
         """Run one scenario, while nothing else runs."""
         folder = self._results / f"{version or 'newest'}-{scenario}"
         self._started(url, version, folder, "--scenario", scenario).wait(ALONE_SECONDS)
-        return _outcomes_in(folder)[scenario]
+        return _outcomes_in(folder).get(scenario, NOTHING)
 
     def _started(self, url: str, version: str, folder: Path, *what: str) -> subprocess.Popen[bytes]:
         options = ["--url", url, "--timeout", str(SCENARIO_MS), "--output-dir", str(folder)]

@@ -23,9 +23,7 @@ def test_the_sdks_client_works_with_a_slash_too_much(site, path, version):
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_a_slash_too_much_leads_on_in_the_same_way_and_says_so(site, method):
-    answer = httpx.request(
-        method, f"{site}/mcp/agents/a%20b/?discovery=all&x=%0d%0ay", timeout=30
-    )
+    answer = httpx.request(method, f"{site}/mcp/agents/a%20b/?discovery=all&x=%0d%0ay", timeout=30)
     assert answer.status_code == 308
     assert answer.headers["location"] == "/mcp/agents/a%20b?discovery=all&x=%0d%0ay"
     assert answer.json()["error"]["data"]["code"] == "moved"

@@ -1,6 +1,7 @@
 """Clients hear at once that the list of their tools has changed, and only when it has."""
 
 import asyncio
+import threading
 
 import pytest
 from django.contrib.auth.models import User
@@ -10,7 +11,9 @@ from mcp.shared.subscriptions import ToolsListChanged
 from agents.mcp import changes
 from agents.models import Agent, AgentTool, ApprovalRule
 from config.lib.threads import in_thread
+from registry.changes import feed
 from registry.models import Tool
+from registry.models.triggers import AUDIT_CHANNEL
 from registry.services import tool_publish
 from registry.stopping import tool_stop
 from tests.agents.mcp.site import MODERN, token_for, using
@@ -18,13 +21,36 @@ from tests.factories import make_agent, make_builtin, make_team, make_tool, make
 
 HANDSHAKE = "2025-06-18"
 BOTH = (MODERN, HANDSHAKE)
-WAIT = 30
+WAIT = 60
 
 
 @pytest.fixture
 def alice(site):
     make_builtin("calculator")
     return make_user("alice")
+
+
+class Follower:
+    """Keeps the change feed connected, from the moment that it is waited for.
+
+    A stream that opens while the feed connects is told once without a change, for something may
+    have changed meanwhile; and what was written before is not told of by a feed that connects.
+    """
+
+    def __init__(self):
+        self._connected = threading.Event()
+        self._follower = None
+
+    def __enter__(self):
+        return self
+
+    def wait_until_connected(self):
+        self._follower = feed.follow(AUDIT_CHANNEL, lambda _: self._connected.set())
+        assert self._connected.wait(WAIT)
+
+    def __exit__(self, *_):
+        if self._follower:
+            feed.leave(self._follower)
 
 
 def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
@@ -66,6 +92,7 @@ def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
 
     async def use(client):
         before = await client.list_tools()
+        await in_thread(follower.wait_until_connected)
         if version == MODERN:
             await listened(client)
         else:
@@ -77,7 +104,8 @@ def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
 
     url, token = f"{site}{path}", token_for(user, *scopes)
     hearing = {} if version == MODERN else {"message_handler": take}
-    before, after = using(url, token, use, version=version, on_response=answered, **hearing)
+    with Follower() as follower:
+        before, after = using(url, token, use, version=version, on_response=answered, **hearing)
     return len(heard), before, after
 
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.commands import flush
-from django.db import connections, transaction
+from django.db import OperationalError, connections, transaction
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
+from psycopg.errors import DeadlockDetected
 
 from registry.models.triggers import AUDIT_CHANNEL, CHANGE_CHANNEL
 
 KEPT = "kept"
 """The schema with a copy of each table that is not empty after a flush: roles, permissions, …"""
+
+MOST_TRIES = 5
+"""How often it is tried to empty the tables."""
 
 MOST_BYTES = 32_000_000
 """Beyond this much, dead rows included, the tables are truncated."""
@@ -33,11 +38,26 @@ class Command(flush.Command):
         with connection.cursor() as cursor:
             kept = _kept(cursor)
             if kept:
-                _restore(connection, cursor, tables, kept)
+                _undisturbed(lambda: _restore(connection, cursor, tables, kept))
                 return
         super().handle(**options)
         with connection.cursor() as cursor:
             _keep(cursor, tables)
+
+
+def _undisturbed(restore: Callable[[], None]) -> None:
+    """Restore, and again where the database broke that off.
+
+    The running product may write on behind a test. Where it holds one table and wants another that
+    is held here, neither would ever go on: the database ends the one or the other.
+    """
+    for last in [False] * (MOST_TRIES - 1) + [True]:
+        try:
+            restore()
+            return
+        except OperationalError as problem:
+            if last or not isinstance(problem.__cause__, DeadlockDetected):
+                raise
 
 
 def _kept(cursor: CursorWrapper) -> list[str]:
