@@ -30,7 +30,7 @@ START_SECONDS = 300
 """Far more than it takes, on a machine that may be busy."""
 
 
-def eventually(look: Callable[[], Any], *, seconds: float = 30, what: str = "") -> Any:
+def eventually(look: Callable[[], Any], *, seconds: float = 60, what: str = "") -> Any:
     """Return what `look` gives once it is truthy; fail with what was last seen otherwise."""
     deadline = time.monotonic() + seconds
     while True:

@@ -64,8 +64,8 @@ def model() -> Iterator[ModelServer]:
 
 
 def test_seed_1_an_agent_finds_its_tools_as_it_goes(live: Live, alice: User, token: str) -> None:
-    factories.make_builtin("calculator")
     factories.make_builtin("current_time")
+    factories.make_builtin("calculator")  # what is found of the later tool, the earlier one is
     factories.make_agent(alice, slug="demo", model="demo/offline")
     wait_until_found(live, token)
     said = run_example("chat_with_discovery.py", live, "demo", OUTFITTER_TOKEN=token)
