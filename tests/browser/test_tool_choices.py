@@ -18,7 +18,11 @@ def test_what_is_ticked_while_a_search_is_under_way_stays_ticked(
     sign_in("ada")
     page.goto("/agents/desk/")
     held: list[Route] = []
-    page.route("**/*q=weath*", held.append)
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    page.route("**/*q=weath*", hold)
     with page.expect_request("**/*q=weath*"):
         page.get_by_placeholder("Search tools by name").fill("weath")
     for tool in (found, other):

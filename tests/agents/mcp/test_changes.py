@@ -1,10 +1,13 @@
 """Clients hear at once that the list of their tools has changed, and only when it has."""
 
 import asyncio
-import threading
+import itertools
+import queue
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
@@ -18,6 +21,7 @@ from registry.services import tool_publish
 from registry.stopping import tool_stop
 from tests.agents.mcp.site import MODERN, token_for, using
 from tests.factories import make_agent, make_builtin, make_team, make_tool, make_user
+from tests.live import eventually
 
 HANDSHAKE = "2025-06-18"
 BOTH = (MODERN, HANDSHAKE)
@@ -30,27 +34,30 @@ def alice(site):
     return make_user("alice")
 
 
-class Follower:
-    """Keeps the change feed connected, from the moment that it is waited for.
+@contextmanager
+def feed_at_rest():
+    """Keep the change feed connected; go on once it has told of all that was written before.
 
-    A stream that opens while the feed connects is told once without a change, for something may
-    have changed meanwhile; and what was written before is not told of by a feed that connects.
+    A stream that opens while it connects, or tells of something, is told once without a change: it
+    may have come after the list was read.
     """
+    told = queue.SimpleQueue()
+    follower = feed.follow(AUDIT_CHANNEL, told.put)
 
-    def __init__(self):
-        self._connected = threading.Event()
-        self._follower = None
+    def has_told(word):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [AUDIT_CHANNEL, word])
+        with suppress(queue.Empty):
+            while told.get(timeout=1) != word:
+                pass
+            return True
 
-    def __enter__(self):
-        return self
-
-    def wait_until_connected(self):
-        self._follower = feed.follow(AUDIT_CHANNEL, lambda _: self._connected.set())
-        assert self._connected.wait(WAIT)
-
-    def __exit__(self, *_):
-        if self._follower:
-            feed.leave(self._follower)
+    words = map(str, itertools.count())
+    eventually(lambda: has_told(next(words)), what="the feed's rest")
+    try:
+        yield
+    finally:
+        feed.leave(follower)
 
 
 def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
@@ -92,9 +99,10 @@ def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
 
     async def use(client):
         before = await client.list_tools()
-        await in_thread(follower.wait_until_connected)
         if version == MODERN:
-            await listened(client)
+            with ExitStack() as stack:
+                await in_thread(stack.enter_context, feed_at_rest())
+                await listened(client)
         else:
             await asyncio.wait_for(stream_open.wait(), WAIT)
             await in_thread(act)
@@ -104,8 +112,7 @@ def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
 
     url, token = f"{site}{path}", token_for(user, *scopes)
     hearing = {} if version == MODERN else {"message_handler": take}
-    with Follower() as follower:
-        before, after = using(url, token, use, version=version, on_response=answered, **hearing)
+    before, after = using(url, token, use, version=version, on_response=answered, **hearing)
     return len(heard), before, after
 
 
@@ -213,8 +220,6 @@ def test_many_changes_at_once_are_told_once(site, alice, monkeypatch):
 
 def test_a_stream_that_ends_is_forgotten(site, alice):
     hears(site, alice, "/mcp", lambda: make_builtin("count_text"))
-    from tests.live import eventually
-
     eventually(
         lambda: not any(watch._streams for watch in changes._watches.values()),
         what="the stream's end",
