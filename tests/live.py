@@ -26,7 +26,9 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection
 
-START_SECONDS = 180
+START_SECONDS = 300
+"""Far more than it takes, on a machine that may be busy."""
+
 MOST_WORKERS = 8
 """Parallel workers of pytest that have ports of their own, which no other of them probes."""
 

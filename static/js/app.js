@@ -8,3 +8,4 @@ import "./menu.js";
 import "./palette.js";
 import "./request-errors.js";
 import "./sliders.js";
+import "./ticks.js";

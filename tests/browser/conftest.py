@@ -21,7 +21,7 @@ __all__ = ["live", "live_processes"]
 SCREENSHOTS = Path(os.environ.get("OUTFITTER_SCREENSHOTS", "test-output/screenshots"))
 FAILED = pytest.StashKey[bool]()
 SIZES = {"wide": (1440, 900), "narrow": (375, 812)}
-PATIENCE = 15_000
+PATIENCE = 30_000
 """Milliseconds for what a worker does, or a page on a busy machine; green tests wait for less."""
 
 FLAGS = [
@@ -124,6 +124,7 @@ def sign_in(page: Page) -> Callable[[str], None]:
         page.get_by_label("Password").fill(f"secret-{username}")
         page.get_by_role("button", name="Sign in").click()
         expect(page.get_by_role("heading", name="Dashboard")).to_be_visible()
+        page.wait_for_load_state()  # and its scripts: keys that are pressed before are not heard
 
     return act
 

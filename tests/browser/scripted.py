@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -64,4 +65,7 @@ def say(page: Page, words: str) -> None:
 
 
 def over(page: Page) -> None:
-    expect(page.get_by_role("button", name="Send")).to_be_enabled(timeout=30_000)
+    """Wait until the agent has answered what was said last."""
+    # until a message is taken the button that sent it is there still
+    expect(page.locator("#composer")).not_to_have_class(re.compile("htmx-request"))
+    expect(page.get_by_role("button", name="Send")).to_be_enabled()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,11 @@ from playwright.sync_api import Page, expect
 from agents.models import Agent
 from chat.models import Conversation
 from tests import factories
+from tests.browser.scripted import live, model
 from tests.factories import make_person
+from tests.fakes.model_server import MODEL, ModelServer, Reply
+
+__all__ = ["live", "model"]
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -30,8 +35,8 @@ def send(page: Page, words: str) -> None:
 
 
 def settled(page: Page, turns: int) -> None:
-    expect(page.locator("#thread > section")).to_have_count(turns, timeout=30_000)
-    expect(page.locator("#thread .spinner")).to_have_count(0, timeout=30_000)
+    expect(page.locator("#thread > section")).to_have_count(turns)
+    expect(page.locator("#thread .spinner")).to_have_count(0)
 
 
 def test_an_answer_is_regenerated_a_message_edited_and_every_branch_found_again(
@@ -45,8 +50,8 @@ def test_an_answer_is_regenerated_a_message_edited_and_every_branch_found_again(
     settled(page, 2)
 
     page.get_by_role("button", name="Regenerate").last.click()
+    expect(page.locator(".branches")).to_contain_text("2/2")  # as many turns as before
     settled(page, 2)
-    expect(page.locator(".branches")).to_contain_text("2/2")
 
     page.get_by_role("link", name="Edit message").first.click()
     box = page.get_by_label("Message", exact=True)
@@ -68,8 +73,11 @@ def test_an_answer_is_regenerated_a_message_edited_and_every_branch_found_again(
 
 
 def test_messages_wait_and_are_sent_one_after_the_other_without_a_reload(
-    conversation: Conversation, page: Page, sign_in: SignIn, shoot: Shoot
+    conversation: Conversation, model: ModelServer, page: Page, sign_in: SignIn, shoot: Shoot
 ) -> None:
+    Agent.objects.filter(pk=conversation.agent_id).update(model=MODEL, discovery_mode="linked")
+    held = threading.Event()  # the first answer lasts until all have been queued
+    model.enqueue(Reply("I can work out sums.", hold=held), "It is 6.", "It is 9.")
     sign_in("ann")
     page.goto(f"/chat/{conversation.pk}/")
     send(page, "Hello, what can you do for me in all the words that you have?")
@@ -80,6 +88,7 @@ def test_messages_wait_and_are_sent_one_after_the_other_without_a_reload(
     shoot(page, "queue")
     page.get_by_role("button", name="Remove “Never mind”").click()
     expect(page.locator("#queue")).not_to_contain_text("Never mind")
+    held.set()
     settled(page, 3)
     expect(page.locator("#queue")).to_have_text("")
     expect(page.locator("#thread > section").last).to_contain_text("9")

@@ -31,7 +31,7 @@ def begin(page: Page, *, scripts: bool = True) -> None:
     page.get_by_role("button", name="Start a blank sequence").click()
     expect(page.get_by_role("heading", name="Steps")).to_be_visible()
     if scripts:  # the tests open by themselves once the scripts of the page are at work
-        expect(page.get_by_role("heading", name="Test input")).to_be_visible(timeout=15_000)
+        expect(page.get_by_role("heading", name="Test input")).to_be_visible()
 
 
 def saved(check: Callable[[dict], bool]) -> None:

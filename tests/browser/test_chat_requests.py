@@ -39,7 +39,7 @@ def asked(page: Page, model: ModelServer, open_chat: Callable[..., None]) -> Inp
     model.calls(SUM)
     open_chat()
     say(page, "Calculate")
-    expect(page.locator("[data-ask]")).to_be_visible(timeout=20_000)
+    expect(page.locator("[data-ask]")).to_be_visible()
     return InputRequest.objects.get()
 
 
@@ -55,7 +55,7 @@ def test_a_missing_key_is_set_in_the_card_and_stands_nowhere(
     open_chat(conversation)
     say(page, "The weather")
     card = page.get_by_role("region", name=re.compile("weather needs WEATHER_KEY"))
-    expect(card).to_be_visible(timeout=20_000)
+    expect(card).to_be_visible()
     expect(card.get_by_role("radio", name="The agent Helper")).to_be_visible()
     shoot(page, "chat-credential")
     card.get_by_label("WEATHER_KEY", exact=True).fill(SECRET)
@@ -175,7 +175,7 @@ def test_a_stream_of_an_ended_session_says_so_and_is_not_opened_again(
           htmx.process(copy);
         }"""
     )
-    expect(page.get_by_role("alert")).to_contain_text("Your session has ended", timeout=20_000)
+    expect(page.get_by_role("alert")).to_contain_text("Your session has ended")
     expect(page.locator("[sse-connect]")).to_have_count(0)
     tries = len(opened)
     page.wait_for_timeout(3_000)

@@ -71,10 +71,10 @@ def test_messages_in_the_queue_stay_in_sight_and_are_held_after_a_stop(
     expect(box).to_have_value("half a thought")
     page.get_by_role("button", name="Stop").click()
     held.set()
-    expect(page.locator("#queue")).to_contain_text("Held", timeout=15_000)
+    expect(page.locator("#queue")).to_contain_text("Held")
     model.enqueue("I did this.")
     page.get_by_role("button", name="Send now").click()
-    expect(page.locator("#thread")).to_contain_text("I did this.", timeout=15_000)
+    expect(page.locator("#thread")).to_contain_text("I did this.")
     expect(box).to_have_value("half a thought")
 
 

@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from registry.sandbox.client import sandbox
 from tests.factories import make_agent, make_builtin, make_package, make_person, make_tool
+from tests.live import eventually
 
 pytestmark = pytest.mark.sandbox
 
@@ -73,6 +74,7 @@ def test_a_governor_limits_and_stops_what_runs(
     page.goto(f"/tools/{tool.pk}/")
     page.get_by_label("ms").fill("250000")
     page.get_by_role("button", name=re.compile("^(Run|Call|Try)")).click()
+    eventually(lambda: sandbox().status()["running"], what="the call")
     other = page.context.new_page()
     other.goto(f"/tools/{tool.pk}/stop/")
     shoot(other, "tool-stop")

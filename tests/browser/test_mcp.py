@@ -14,6 +14,7 @@ from registry.models import Package, Tool
 from registry.models.package import ReviewStatus
 from registry.services import package_review
 from tests.factories import make_person
+from tests.live import eventually
 
 Shoot = Callable[[Page, str], None]
 SignIn = Callable[[str], None]
@@ -70,4 +71,4 @@ def test_a_server_is_imported_and_its_picture_is_seen(
 def _picture_is_drawn(page: Page) -> None:
     picture = page.locator("figure.media img")
     expect(picture).to_be_visible()
-    assert picture.evaluate("image => image.naturalWidth") > 0
+    eventually(lambda: picture.evaluate("image => image.naturalWidth") > 0, what="the picture")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -37,7 +37,8 @@ def listening() -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None:
             """Say nothing."""
 
-    server = HTTPServer(("127.0.0.1", 0), Http)
+    # a browser opens connections before it needs them: one at a time could be one that says nothing
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Http)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     yield f"http://127.0.0.1:{server.server_address[1]}/callback", heard

@@ -48,7 +48,7 @@ def test_a_local_module_is_imported_configured_and_called(
     main.get_by_role("link", name="Write report").first.click()
     page.get_by_label("template", exact=False).first.fill("monthly")
     page.get_by_role("button", name="Call the tool").click()
-    expect(main).to_contain_text("Daily", timeout=30_000)
+    expect(main).to_contain_text("Daily")
     expect(main).to_contain_text("They are not kept: download them now.")
     with page.expect_download() as downloading:
         page.get_by_role("link", name="Download report.md").click()

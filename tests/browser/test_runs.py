@@ -87,7 +87,7 @@ def test_a_run_is_followed_without_its_stream(
     page.route("**/events?*", lambda route: route.fulfill(status=404))
     page.goto(f"/runs/{run.pk}/")
     run.steps.filter(number=3).update(message="Drawn anew.")
-    expect(page.get_by_text("Drawn anew.")).to_be_visible(timeout=20_000)
+    expect(page.get_by_text("Drawn anew.")).to_be_visible()
 
 
 def test_the_pages_of_runs_look_right(

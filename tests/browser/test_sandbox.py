@@ -36,4 +36,4 @@ def test_the_state_of_the_sandbox_keeps_itself_up_to_date(
 
     sandbox().forget(called)
 
-    expect(row).to_have_count(0, timeout=10_000)
+    expect(row).to_have_count(0)

@@ -39,6 +39,7 @@ def test_a_turn_becomes_a_labelled_query_that_is_measured_and_plotted(
     page.get_by_role("main").get_by_role("button", name="Chat").click()
     page.get_by_label("Message to Games").fill("toss the ivory cubes")
     page.get_by_role("button", name="Send").click()
+    expect(page.locator("#thread > section")).to_have_count(1)
     expect(page.locator(".spinner")).to_have_count(0, timeout=60_000)
     panel = page.locator(".tools-found").first
     expect(panel).to_contain_text("No tool found")
@@ -62,7 +63,7 @@ def test_a_turn_becomes_a_labelled_query_that_is_measured_and_plotted(
     page.get_by_role("button", name="Keep").click()
 
     page.get_by_role("button", name="Measure now").click()
-    expect(page.get_by_role("heading", name="1 of 2 pass")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("heading", name="1 of 2 pass")).to_be_visible()
     expect(page.get_by_role("figure", name="Over time")).to_be_visible()
     row = page.get_by_role("row").filter(has_text="toss the ivory cubes")
     expect(row).to_contain_text("fails")
@@ -70,7 +71,7 @@ def test_a_turn_becomes_a_labelled_query_that_is_measured_and_plotted(
     assert SearchEvaluation.objects.get().metrics["passed"] == 1
 
     page.get_by_role("button", name="Measure now").click()
-    expect(page.locator(".progress")).to_have_count(0, timeout=30_000)
+    expect(page.locator(".progress")).to_have_count(0)
     shoot(page, "search-quality")
     page.get_by_role("button", name="Delete “toss the ivory cubes”").click()
     expect(page.get_by_text("The query is deleted")).to_be_visible()

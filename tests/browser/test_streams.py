@@ -42,7 +42,7 @@ def turn(live: Live) -> Turn:
 
 
 def tell(turn: Turn, event: str, **data: object) -> None:
-    writer().write(turn.pk, event, data).result(10)
+    writer().write(turn.pk, event, data).result(RECONNECTED / 1000)
 
 
 @contextmanager

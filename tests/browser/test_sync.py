@@ -40,7 +40,7 @@ def test_a_module_is_uploaded_and_its_mistakes_are_told(
     file.set_input_files({"name": "hi.py", "mimeType": "text/x-python", "buffer": b"def f(:\n"})
     page.get_by_role("button", name="Import").click()
     main = page.get_by_role("main")
-    expect(main).to_contain_text("hi.py, line 1", timeout=30_000)
+    expect(main).to_contain_text("hi.py, line 1")
     shoot(page, "upload-mistake")
 
     page.goto("/packages/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from decimal import Decimal
@@ -104,7 +105,7 @@ def test_a_month_of_use_is_told_in_plots_and_tables(
     shoot(page, "usage-agent")
     page.get_by_role("link", name="7d").click()
     expect(page.locator(".chip[aria-current]")).to_have_text("7d")
-    assert page.url.endswith("?period=7d")
+    expect(page).to_have_url(re.compile(r"\?period=7d$"))
     page.get_by_text("As a table").first.click()
     expect(page.get_by_role("columnheader", name="Refused")).to_be_visible()
     with page.expect_download() as download:

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from config.embedded.places import PROJECT
 
+PATIENCE = 600
+"""Seconds that a command may take: the first makes a database, on a machine that may be busy."""
+
 OURS = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DJANGO_SETTINGS_MODULE", "SANDBOX_SOCKET")
 OURS_TOO = ("OUTFITTER_ENCRYPTION_KEYS", "OUTFITTER_ADMIN_PASSWORD", "PORT", "HOST")
 
@@ -28,7 +31,7 @@ def manage(
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
 
 
@@ -40,7 +43,7 @@ def python(var: Path, program: str) -> str:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

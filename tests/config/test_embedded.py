@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -50,7 +51,8 @@ def test_services_recover_after_everything_was_killed(var: Path) -> None:
     user.stdout.readline()
     user.stdout.close()
     for number in processes_of(var):
-        os.kill(number, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it ended with one that was killed before it
+            os.kill(number, signal.SIGKILL)
     user.wait()
     assert python(var, COUNT + "embedded.stop()").strip() == "2"
 

@@ -21,7 +21,7 @@ from tests.web_process import web_process
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.xdist_group("live")]
 
-SOON = 10
+SOON = 60
 
 
 def said(lines: Iterator[str], word: str) -> None:

@@ -200,7 +200,7 @@ def test_the_lines_for_curl_and_the_sdk_run_as_they_stand(site):
 
     def ran(*command):
         done = subprocess.run(
-            command, capture_output=True, check=False, text=True, env=environment, timeout=60
+            command, capture_output=True, check=False, text=True, env=environment, timeout=300
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

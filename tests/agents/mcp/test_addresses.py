@@ -23,7 +23,7 @@ def test_the_sdks_client_works_with_a_slash_too_much(site, path, version):
 
 @pytest.mark.parametrize("method", ["GET", "POST", "DELETE"])
 def test_a_slash_too_much_leads_on_in_the_same_way_and_says_so(site, method):
-    answer = httpx.request(method, f"{site}/mcp/agents/a%20b/?discovery=all&x=%0d%0ay")
+    answer = httpx.request(method, f"{site}/mcp/agents/a%20b/?discovery=all&x=%0d%0ay", timeout=30)
     assert answer.status_code == 308
     assert answer.headers["location"] == "/mcp/agents/a%20b?discovery=all&x=%0d%0ay"
     assert answer.json()["error"]["data"]["code"] == "moved"
@@ -41,7 +41,7 @@ def test_what_is_no_address_is_told_as_an_error_of_mcp(site, path):
 
 
 def test_a_person_sees_a_page(site):
-    answer = httpx.get(f"{site}/mcp/x", headers={"Accept": "text/html,*/*;q=0.8"})
+    answer = httpx.get(f"{site}/mcp/x", headers={"Accept": "text/html,*/*;q=0.8"}, timeout=30)
     assert (answer.status_code, answer.text) == (404, "A page says that this is nothing.")
 
 

@@ -1,30 +1,63 @@
 """Clients hear at once that the list of their tools has changed, and only when it has."""
 
 import asyncio
+import itertools
+import queue
+from contextlib import ExitStack, contextmanager, suppress
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import connection
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import ToolsListChanged
 
 from agents.mcp import changes
 from agents.models import Agent, AgentTool, ApprovalRule
 from config.lib.threads import in_thread
+from registry.changes import feed
 from registry.models import Tool
+from registry.models.triggers import AUDIT_CHANNEL
 from registry.services import tool_publish
 from registry.stopping import tool_stop
 from tests.agents.mcp.site import MODERN, token_for, using
 from tests.factories import make_agent, make_builtin, make_team, make_tool, make_user
+from tests.live import eventually
 
 HANDSHAKE = "2025-06-18"
 BOTH = (MODERN, HANDSHAKE)
-WAIT = 30
+WAIT = 60
 
 
 @pytest.fixture
 def alice(site):
     make_builtin("calculator")
     return make_user("alice")
+
+
+@contextmanager
+def feed_at_rest():
+    """Keep the change feed connected; go on once it has told of all that was written before.
+
+    A stream that opens while it connects, or tells of something, is told once without a change: it
+    may have come after the list was read.
+    """
+    told = queue.SimpleQueue()
+    follower = feed.follow(AUDIT_CHANNEL, told.put)
+
+    def has_told(word):
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, %s)", [AUDIT_CHANNEL, word])
+        with suppress(queue.Empty):
+            while told.get(timeout=1) != word:
+                pass
+            return True
+
+    words = map(str, itertools.count())
+    eventually(lambda: has_told(next(words)), what="the feed's rest")
+    try:
+        yield
+    finally:
+        feed.leave(follower)
 
 
 def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
@@ -67,7 +100,9 @@ def hears(site, user, path, act, *, version=MODERN, scopes=(), times=1):
     async def use(client):
         before = await client.list_tools()
         if version == MODERN:
-            await listened(client)
+            with ExitStack() as stack:
+                await in_thread(stack.enter_context, feed_at_rest())
+                await listened(client)
         else:
             await asyncio.wait_for(stream_open.wait(), WAIT)
             await in_thread(act)
@@ -185,8 +220,6 @@ def test_many_changes_at_once_are_told_once(site, alice, monkeypatch):
 
 def test_a_stream_that_ends_is_forgotten(site, alice):
     hears(site, alice, "/mcp", lambda: make_builtin("count_text"))
-    from tests.live import eventually
-
     eventually(
         lambda: not any(watch._streams for watch in changes._watches.values()),
         what="the stream's end",

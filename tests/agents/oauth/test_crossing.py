@@ -61,7 +61,7 @@ def at_once(*asks):
             thread.start()
         eventually(lambda: waiting() == len(threads), what="requests that wait")
     for thread in threads:
-        thread.join(30)
+        thread.join()
     return answers
 
 
@@ -82,9 +82,9 @@ def before(act, *given, **named):
 
     thread = threading.Thread(target=run)
     thread.start()
-    done.wait(30)
+    done.wait()  # set whatever happens in there
     yield
-    thread.join(30)
+    thread.join()
 
 
 def waiting() -> int:

@@ -86,7 +86,7 @@ def test_a_person_connects_a_client_which_steps_up_when_a_tool_wants_more(
     assert kept.tokens is not None
     headers = {"Authorization": f"Bearer {kept.tokens.access_token}"}
     for elsewhere in ("/api/v1/tools/", "/mcp/agents/desk"):
-        assert httpx.get(f"{live.url}{elsewhere}", headers=headers).status_code == 401
+        assert httpx.get(f"{live.url}{elsewhere}", headers=headers, timeout=60).status_code == 401
 
 
 async def test_an_agents_own_program_uses_its_agents_tools(

@@ -164,6 +164,7 @@ def test_no_secret_reaches_the_log(live: Live, person: Consenting, documents: Do
     answer = httpx.post(
         f"{live.url}/o/token",
         data={"grant_type": "refresh_token", "refresh_token": "ofr_telltale", "client_id": "x"},
+        timeout=60,
     )
 
     assert answer.status_code == 401
