@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from django.contrib.auth.models import User
-from playwright.sync_api import Error, Page, Route, expect
+from playwright.sync_api import Error, Page, expect
 
 from registry.models import Tool
 from sequences.forms.drafts import Draft, Row, StepDraft, draft_from_json, draft_to_json
@@ -15,6 +15,7 @@ from sequences.forms.settling import settled
 from sequences.forms.step_tools import tools_of
 from sequences.models import DraftOutput, SampleInput, SequenceDraft
 from tests import factories
+from tests.browser.holding import Held
 from tests.factories import make_person
 from tests.live import eventually
 
@@ -154,39 +155,26 @@ def opened_with(
     return row
 
 
-def hold(page: Page, address: str) -> list[Route]:
-    """Keep the requests to an address waiting from now on; the list fills with them."""
-    held: list[Route] = []
-
-    def keep(route: Route) -> None:
-        held.append(route)
-
-    page.route(address, keep)
+def checks_held(page: Page) -> Held:
+    """Hold what the page asks of all rows, with the weather's city in focus."""
+    held = Held(page, "**/checks")
+    page.locator("#description").fill("Anything")
+    page.locator("#steps-1-in-0-path").focus()
+    held.first()
     return held
-
-
-def release(page: Page, address: str, held: list[Route]) -> None:
-    page.unroute(address)
-    for route in held:
-        with suppress(Error):  # the page may have given it up meanwhile
-            route.continue_()
-
-
-def waited_for(page: Page, held: list[Route]) -> None:
-    eventually(lambda: held or page.wait_for_timeout(20))
 
 
 def test_what_is_typed_while_the_form_comes_anew_is_told_as_it_stands(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     row = opened_with(page, sign_in, "hasty", source="template", value="Weather in ")
-    held = hold(page, "**/edit")
+    held = Held(page, "**/edit")
     page.locator("#schema-add").click()
-    waited_for(page, held)
+    held.first()
     text = page.locator("#steps-1-in-0-value")
     text.press("End")
     text.press_sequentially("{{ initial.country }}")
-    release(page, "**/edit", held)
+    held.release()
     expect(page.locator("#schema-2-name")).to_be_visible()
     expect(text).to_have_value("Weather in {{ initial.country }}")
     expect(page.locator("#steps-1-in-0-check")).to_contain_text("Weather in Norway")
@@ -197,11 +185,7 @@ def test_a_late_answer_does_not_tell_of_what_was_there_before(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     opened_with(page, sign_in, "tardy", source="previousStep", value="cities")
-    held = hold(page, "**/checks")
-    page.locator("#description").fill("Late")
-    page.locator("#steps-1-in-0-path").focus()
-    waited_for(page, held)
-    late = held[0]
+    late = checks_held(page).first()
     before = late.fetch()
     page.locator("#steps-1-in-0-path").press_sequentially("places[0].name", delay=20)
     now = page.locator("#steps-1-in-0-check output")
@@ -216,13 +200,10 @@ def test_an_answer_for_a_form_that_is_gone_is_not_waited_for(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     opened_with(page, sign_in, "leaver", source="previousStep", value="cities")
-    held = hold(page, "**/checks")
-    page.locator("#description").fill("Gone")
-    page.locator("#steps-1-in-0-path").focus()
-    waited_for(page, held)
+    held = checks_held(page)
     page.locator("#schema-add").click()
     expect(page.locator("#schema-2-name")).to_be_visible()
-    release(page, "**/checks", held)
+    held.release()
     # `page` fails the test where htmx finds no place for an answer.
     expect(page.locator("#steps-1-in-0-check .check-problem")).to_be_visible()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
+from tests.browser.holding import Held
 from tests.factories import make_agent, make_person, make_tool
 
 
@@ -17,19 +18,14 @@ def test_what_is_ticked_while_a_search_is_under_way_stays_ticked(
     make_agent(ada, linked, name="Desk", slug="desk")
     sign_in("ada")
     page.goto("/agents/desk/")
-    held: list[Route] = []
-
-    def hold(route: Route) -> None:
-        held.append(route)
-
-    page.route("**/*q=weath*", hold)
-    with page.expect_request("**/*q=weath*"):
-        page.get_by_placeholder("Search tools by name").fill("weath")
+    held = Held(page, "**/*q=weath*")
+    page.get_by_placeholder("Search tools by name").fill("weath")
+    held.first()
     for tool in (found, other):
         page.get_by_role("checkbox", name=tool.wire_name).check()
     page.get_by_role("checkbox", name=linked.wire_name).uncheck()
     page.evaluate("document.getElementById('tool-rows').dataset.before = 'yes'")
-    held[0].continue_()
+    held.release()
     expect(page.locator("#tool-rows[data-before]")).to_have_count(0)
     for tool in (found, other):
         expect(page.get_by_role("checkbox", name=tool.wire_name)).to_be_checked()

@@ -12,23 +12,10 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from tests import factories
 from tests.emptying.management.commands.flush import MOST_DEADLOCKS, _restored
-from tests.live import eventually
+from tests.live import eventually, waits_for_lock
 
 SOONER, LATER = "4s", "120s"
 """After how long each looks for what keeps it waiting; who looks first is broken off."""
-
-
-def waits_for_a_table() -> bool:
-    """Say whether somebody waits for a lock that empties a table."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)"
-            " WHERE datname = current_database()"
-            " AND mode = 'AccessExclusiveLock' AND NOT granted)"
-        )
-        (found,) = cursor.fetchone()
-        return bool(found)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -45,7 +32,7 @@ def test_what_holds_a_table_and_wants_another_does_not_keep_them_from_being_empt
                 cursor.execute(f"SET LOCAL deadlock_timeout = '{LATER}'")
                 cursor.execute(f"LOCK TABLE public.{last} IN ROW EXCLUSIVE MODE")
                 holds.set()
-                eventually(waits_for_a_table, what="the emptying")
+                eventually(waits_for_lock, what="the emptying")
                 cursor.execute(f"LOCK TABLE public.{first} IN ROW EXCLUSIVE MODE")
             ended.append("whole")
         finally:

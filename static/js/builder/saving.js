@@ -95,7 +95,7 @@ function trouble(text) {
 
 // What is asked about the rows is of the form that goes; the one that comes asks anew.
 function forget({ detail }) {
-  if (detail.target?.id === "builder") htmx.trigger(form().parentElement, "htmx:abort");
+  if (detail.target?.id === "builder") htmx.trigger(form().closest(".builder-page"), "htmx:abort");
 }
 
 // What was typed meanwhile would be swapped away: put it back, which tells it like typing.
