@@ -32,7 +32,8 @@ def listening() -> Iterator[tuple[str, list[str]]]:
             self.send_response(200)
             self.send_header("Content-Type", "text/html")
             self.end_headers()
-            self.wfile.write(b"<h1>You may close this page</h1>")
+            # an icon of its own: the page asks for no other, maybe when nobody listens any more
+            self.wfile.write(b'<link rel="icon" href="data:,"><h1>You may close this page</h1>')
 
         def log_message(self, *_: object) -> None:
             """Say nothing."""
