@@ -41,6 +41,10 @@ class DraftConflict(Conflict):
         self.row = row
         super().__init__(revision=row.revision if row else 0)
 
+    def says(self, draft: Draft) -> bool:
+        """Tell whether the draft is this by now, so that nothing is to be chosen."""
+        return self.row is not None and same_but_for_view(draft_from_json(self.row.document), draft)
+
 
 def draft_begin(owner: User, draft: Draft, *, label: str = "Started") -> SequenceDraft:
     """Keep a new draft of a sequence that is not published yet.

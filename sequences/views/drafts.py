@@ -32,6 +32,7 @@ from sequences.versions import draft_begin_anew
 from sequences.views.builder import conflict_shown, draft_shown, saved_shown
 
 PUBLISH_AND_RUN = "publish-run"
+SAVES = ("", "save")
 
 
 @login_required
@@ -75,6 +76,9 @@ def _answered(request: SignedInRequest, opened: Opened) -> HttpResponse:
     try:
         return _changed(request, opened, posted)
     except DraftConflict as conflict:
+        if conflict.row and conflict.says(posted) and request.POST.get("action", "") in SAVES:
+            # It was saved before, and the answer was lost.
+            return saved_shown(request, opened.now(conflict.row, posted))
         return conflict_shown(request, opened, conflict, posted)
 
 
@@ -86,7 +90,7 @@ def _changed(request: SignedInRequest, opened: Opened, posted: Draft) -> HttpRes
     revision = _number(request, "revision") or 0
     opened = drafts.draft_save(opened, posted, user=user, revision=revision)
     match action:
-        case "" | "save":
+        case _ if action in SAVES:
             return saved_shown(request, opened)
         case "publish" | "publish-run":
             return _published(request, opened, action)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from registry.models import Tool
 from sequences.models import SequenceDraft
@@ -159,6 +159,8 @@ def test_two_windows_never_overwrite_each_other_unseen(
     page.locator("h2#steps").click()
     page.get_by_role("button", name="Undo", exact=True).click()
     expect(page.locator("#name")).to_have_value("Made there")
+    page.locator("#name").fill("Made here again")
+    saved(lambda document: document["name"] == "Made here again")
     other.get_by_label("Description").fill("Typed there.")
     expect(other.get_by_role("button", name="Take theirs")).to_be_visible()
     other.get_by_role("button", name="Take theirs").click()
@@ -180,6 +182,27 @@ def test_what_is_typed_without_a_network_is_sent_when_it_is_back(
     page.unroute("**/sequences/drafts/*/edit")
     saved(lambda document: (document["name"], document["description"]) == ("Not lost", "Nor this."))
     expect(page.get_by_text("Not saved:")).to_have_count(0)
+
+
+def test_a_save_whose_answer_was_lost_is_sent_again_and_is_no_conflict(
+    workshop: None, page: Page, sign_in: SignIn
+) -> None:
+    sign_in("ada")
+    page = page.context.new_page()  # whose console may tell of requests that fail
+    begin(page)
+
+    def lose(route: Route) -> None:
+        route.fetch()
+        route.abort()
+
+    page.route("**/sequences/drafts/*/edit", lose, times=1)
+    page.locator("#name").fill("Said twice")
+    expect(page.get_by_text("Not saved: the server cannot be reached.")).to_be_visible()
+    expect(page.get_by_text("Not saved:")).to_have_count(0)
+    page.get_by_label("Description").fill("And on.")
+    saved(lambda document: document["description"] == "And on.")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    assert SequenceDraft.objects.get().document["name"] == "Said twice"
 
 
 def test_it_is_built_without_scripts(workshop: None, live: Live, chromium: Browser) -> None:

@@ -181,6 +181,39 @@ def test_what_is_typed_while_the_form_comes_anew_is_told_as_it_stands(
     eventually(lambda: saved(row).steps[1].rows[0].value == "Weather in {{ initial.country }}")
 
 
+def test_the_keyboard_stays_where_it_went_while_the_form_comes_anew(
+    page: Page, sign_in: Callable[[str], None]
+) -> None:
+    row = opened_with(page, sign_in, "mover", source="template", value="Weather in Norway")
+    held = Held(page, "**/edit")
+    page.locator("#schema-add").click()
+    held.first()
+    text = page.locator("#steps-1-in-0-value")
+    text.evaluate("field => { field.focus(); field.setSelectionRange(0, 7); }")
+    held.release()
+    expect(page.locator("#schema-2-name")).to_be_visible()
+    page.keyboard.insert_text("Wind")
+    expect(text).to_have_value("Wind in Norway")
+    eventually(lambda: saved(row).steps[1].rows[0].value == "Wind in Norway")
+
+
+def test_the_caret_stays_where_it_was_while_what_was_typed_is_put_back(
+    page: Page, sign_in: Callable[[str], None]
+) -> None:
+    row = opened_with(page, sign_in, "inserter", source="template", value="Weather in Norway")
+    held = Held(page, "**/edit")
+    page.locator("#schema-add").click()
+    held.first()
+    text = page.locator("#steps-1-in-0-value")
+    text.press("Home")
+    text.press_sequentially("The ")
+    held.release()
+    expect(page.locator("#schema-2-name")).to_be_visible()
+    page.keyboard.insert_text("fine ")
+    expect(text).to_have_value("The fine Weather in Norway")
+    eventually(lambda: saved(row).steps[1].rows[0].value == "The fine Weather in Norway")
+
+
 def test_a_late_answer_does_not_tell_of_what_was_there_before(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:

@@ -1,6 +1,7 @@
 // Every change is sent, one request after the other, so that none overtakes another and each begins
 // from the state that the one before it left. What is being typed stays: a save swaps in no field.
 import { atPlace, form, placeOf } from "./form.js";
+import { keyboard, takeBack } from "./keyboard.js";
 
 const PAUSE_MS = 600;
 const RETRY_MS = [2000, 5000, 15000];
@@ -43,7 +44,8 @@ async function work() {
 function request(action) {
   typed = new Map();
   const whole = action !== "";
-  const focused = placeOf(document.activeElement);
+  const before = keyboard();
+  let last = null;
   let answer = "lost";
   const note = ({ detail }) => {
     if (detail.target?.id !== "builder" && detail.elt?.id !== "builder") return;
@@ -53,7 +55,12 @@ function request(action) {
     else if (status >= 400 && status < 500 && status !== 429) answer = "refused";
   };
   document.addEventListener("htmx:afterRequest", note);
-  if (whole) document.addEventListener("htmx:beforeSwap", forget);
+  const leave = ({ detail }) => {
+    if (detail.target?.id !== "builder") return;
+    last = keyboard();
+    forget();
+  };
+  if (whole) document.addEventListener("htmx:beforeSwap", leave);
   const opened = whole ? openFolds() : [];
   return htmx
     .ajax("POST", form().getAttribute("action"), {
@@ -65,11 +72,11 @@ function request(action) {
     .catch(() => {})
     .then(() => {
       document.removeEventListener("htmx:afterRequest", note);
-      document.removeEventListener("htmx:beforeSwap", forget);
+      document.removeEventListener("htmx:beforeSwap", leave);
       if (whole && answer === "ok") {
         reopen(opened);
         restore();
-        refocus(focused);
+        takeBack(before, last);
       }
       if (answer === "ok") document.body.dispatchEvent(new Event("draft-kept"));
       return answer;
@@ -94,9 +101,7 @@ function trouble(text) {
 }
 
 // What is asked about the rows is of the form that goes; the one that comes asks anew.
-function forget({ detail }) {
-  if (detail.target?.id === "builder") htmx.trigger(form().closest(".builder-page"), "htmx:abort");
-}
+const forget = () => htmx.trigger(form().closest(".builder-page"), "htmx:abort");
 
 // What was typed meanwhile would be swapped away: put it back, which tells it like typing.
 function restore() {
@@ -111,16 +116,6 @@ function restore() {
   }
   typed = new Map();
   if (left) send("refresh");
-}
-
-// The server says where the keyboard goes by `autofocus`; otherwise it stays where it was.
-function refocus(place) {
-  const told = form().querySelector("[autofocus]");
-  const field = told ?? atPlace(place);
-  if (!field || field === document.activeElement) return;
-  const target = field.disabled ? field.closest("[data-step]")?.querySelector("summary") : field;
-  target?.focus({ preventScroll: !told });
-  target?.scrollIntoView({ block: "nearest" });
 }
 
 // A list that was unfolded stays so.
