@@ -1,8 +1,9 @@
 """The whole product, running: web, worker and sandbox as processes on this run's test database.
 
 A folder of tests takes the fixtures by importing them into its conftest; then the processes end
-with that folder. All tests that use `live` must run in one xdist worker: mark them
-`pytest.mark.xdist_group("live")` (with `--dist loadgroup`).
+with that folder. Each xdist worker has processes and a database of its own; a small file is marked
+`pytest.mark.xdist_group("live")` so that only one worker starts them. The browser's are many and
+run in both.
 """
 
 from __future__ import annotations

@@ -24,9 +24,9 @@ export function remember(part, { typed = true } = {}) {
       if (field) [field.value, field.checked] = [value, checked];
     }
     const again = at && document.getElementById(at[0]);
-    if (!again || again === document.activeElement) return;
-    again.focus({ preventScroll: true });
-    if (at[1] != null) again.setSelectionRange(at[1], at[2]);
+    if (!again) return;
+    if (again !== document.activeElement) again.focus({ preventScroll: true });
+    if (at[1] != null) again.setSelectionRange(at[1], at[2]); // a value put back leaves the caret at its end
   };
 }
 

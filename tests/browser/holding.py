@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import suppress
 
 from playwright.sync_api import Error, Page, Route
@@ -26,10 +27,19 @@ class Held:
         eventually(lambda: self._routes or self._page.wait_for_timeout(20), what=self._address)
         return self._routes[0]
 
+    def alone(self) -> Route:
+        """Return the first like `first`, and hold no other."""
+        first = self.first()
+        self._let_go(route for route in self._routes if route is not first)
+        return first
+
     def release(self) -> None:
         """Let all go on once one came, and hold none that comes."""
         self.first()
+        self._let_go(self._routes)
+
+    def _let_go(self, routes: Iterable[Route]) -> None:
         self._page.unroute(self._address)
-        for route in self._routes:
+        for route in routes:
             with suppress(Error):  # the page may have given it up meanwhile
                 route.continue_()

@@ -218,7 +218,7 @@ def test_a_late_answer_does_not_tell_of_what_was_there_before(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     opened_with(page, sign_in, "tardy", source="previousStep", value="cities")
-    late = checks_held(page).first()
+    late = checks_held(page).alone()
     before = late.fetch()
     page.locator("#steps-1-in-0-path").press_sequentially("places[0].name", delay=20)
     now = page.locator("#steps-1-in-0-check output")

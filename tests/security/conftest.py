@@ -14,11 +14,10 @@ __all__ = ["live", "live_processes"]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These tests share the running product, so they run in one worker."""
+    """Mark the tests of this folder."""
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.sandbox)
-            item.add_marker(pytest.mark.xdist_group("live"))
 
 
 @pytest.fixture(scope="package", autouse=True)
