@@ -139,6 +139,24 @@ def test_a_mismatch_is_told_at_once_and_mended_by_a_press(
     eventually(lambda: saved(row).steps[1].each.path == "places[*].name")
 
 
+def test_nothing_is_asked_of_rows_that_are_not_shown_yet(
+    page: Page, sign_in: Callable[[str], None]
+) -> None:
+    opened_with(
+        page, sign_in, "waiter", source="previousStep", value="cities", path="places[*].name"
+    )
+    held = Held(page, "**/edit")
+    check = page.locator("#steps-1-in-0-check")
+    check.get_by_role("button", name="Repeat the step for each item").click()
+    held.first()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(1_500)  # the checks are asked 0.9 s after the last change
+    assert not [url for url in asked if url.endswith("/checks")]
+    held.release()
+    expect(check).to_contain_text("Oslo")
+
+
 def opened_with(
     page: Page, sign_in: Callable[[str], None], username: str, **city: str
 ) -> SequenceDraft:

@@ -8,6 +8,7 @@ const RETRY_MS = [2000, 5000, 15000];
 
 const waiting = []; // actions; "" is a save
 let busy = false;
+let renewing = false; // the form that is shown is about to go
 let timer = 0; // until a pause in typing is long enough
 let again = 0; // until the next attempt of what could not be sent
 let failures = 0;
@@ -44,6 +45,7 @@ async function work() {
 function request(action) {
   typed = new Map();
   const whole = action !== "";
+  renewing = whole;
   const before = keyboard();
   let last = null;
   let answer = "lost";
@@ -58,6 +60,7 @@ function request(action) {
   const leave = ({ detail }) => {
     if (detail.target?.id !== "builder") return;
     last = keyboard();
+    renewing = false;
     forget();
   };
   if (whole) document.addEventListener("htmx:beforeSwap", leave);
@@ -71,6 +74,7 @@ function request(action) {
     })
     .catch(() => {})
     .then(() => {
+      renewing = false;
       document.removeEventListener("htmx:afterRequest", note);
       document.removeEventListener("htmx:beforeSwap", leave);
       if (whole && answer === "ok") {
@@ -102,6 +106,11 @@ function trouble(text) {
 
 // What is asked about the rows is of the form that goes; the one that comes asks anew.
 const forget = () => htmx.trigger(form().closest(".builder-page"), "htmx:abort");
+
+// Nor is it asked meanwhile: the answer may tell of rows that are not shown yet.
+document.addEventListener("htmx:confirm", (event) => {
+  if (event.detail.elt.id === "all-checks" && renewing) event.preventDefault();
+});
 
 // What was typed meanwhile would be swapped away: put it back, which tells it like typing.
 function restore() {
