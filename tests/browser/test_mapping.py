@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
 from django.contrib.auth.models import User
-from playwright.sync_api import Error, Page, expect
+from playwright.sync_api import Error, Locator, Page, expect
 
 from registry.models import Tool
 from sequences.forms.drafts import Draft, Row, StepDraft, draft_from_json, draft_to_json
@@ -182,18 +182,24 @@ def checks_held(page: Page) -> Held:
     return held
 
 
+@contextmanager
+def form_coming_anew(page: Page) -> Iterator[Locator]:
+    """Hold the form that has one more input, and give the text of the weather's city meanwhile."""
+    held = Held(page, "**/edit")
+    page.locator("#schema-add").click()
+    held.first()
+    yield page.locator("#steps-1-in-0-value")
+    held.release()
+    expect(page.locator("#schema-2-name")).to_be_visible()
+
+
 def test_what_is_typed_while_the_form_comes_anew_is_told_as_it_stands(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     row = opened_with(page, sign_in, "hasty", source="template", value="Weather in ")
-    held = Held(page, "**/edit")
-    page.locator("#schema-add").click()
-    held.first()
-    text = page.locator("#steps-1-in-0-value")
-    text.press("End")
-    text.press_sequentially("{{ initial.country }}")
-    held.release()
-    expect(page.locator("#schema-2-name")).to_be_visible()
+    with form_coming_anew(page) as text:
+        text.press("End")
+        text.press_sequentially("{{ initial.country }}")
     expect(text).to_have_value("Weather in {{ initial.country }}")
     expect(page.locator("#steps-1-in-0-check")).to_contain_text("Weather in Norway")
     eventually(lambda: saved(row).steps[1].rows[0].value == "Weather in {{ initial.country }}")
@@ -203,13 +209,8 @@ def test_the_keyboard_stays_where_it_went_while_the_form_comes_anew(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     row = opened_with(page, sign_in, "mover", source="template", value="Weather in Norway")
-    held = Held(page, "**/edit")
-    page.locator("#schema-add").click()
-    held.first()
-    text = page.locator("#steps-1-in-0-value")
-    text.evaluate("field => { field.focus(); field.setSelectionRange(0, 7); }")
-    held.release()
-    expect(page.locator("#schema-2-name")).to_be_visible()
+    with form_coming_anew(page) as text:
+        text.evaluate("field => { field.focus(); field.setSelectionRange(0, 7); }")
     page.keyboard.insert_text("Wind")
     expect(text).to_have_value("Wind in Norway")
     eventually(lambda: saved(row).steps[1].rows[0].value == "Wind in Norway")
@@ -219,14 +220,9 @@ def test_the_caret_stays_where_it_was_while_what_was_typed_is_put_back(
     page: Page, sign_in: Callable[[str], None]
 ) -> None:
     row = opened_with(page, sign_in, "inserter", source="template", value="Weather in Norway")
-    held = Held(page, "**/edit")
-    page.locator("#schema-add").click()
-    held.first()
-    text = page.locator("#steps-1-in-0-value")
-    text.press("Home")
-    text.press_sequentially("The ")
-    held.release()
-    expect(page.locator("#schema-2-name")).to_be_visible()
+    with form_coming_anew(page) as text:
+        text.press("Home")
+        text.press_sequentially("The ")
     page.keyboard.insert_text("fine ")
     expect(text).to_have_value("The fine Weather in Norway")
     eventually(lambda: saved(row).steps[1].rows[0].value == "The fine Weather in Norway")
